@@ -75,8 +75,8 @@
  *  - Nothing has to be destroyed at exit, and everything may be used until the very end. Once the process
  *    has begun to end, vendors are not called any more, so a pool cannot grow.
  *  - In a forked child, pools from before the fork are the parent's. Allocations, resizes and queries
- *    answer FORKED. Calls that free, trim, destroy or abandon, and those that end or release a capture, do
- *    nothing and are OK. tarn_malloc makes a new pool; it answers FORKED if the parent had opened a
+ *    answer FORKED. Calls that free, trim, destroy or abandon, and those that end an observer or a hold, or end or
+ *    release a capture, do nothing and are OK. tarn_malloc makes a new pool; it answers FORKED if the parent had opened a
  *    vendor's backend.
  *  - A thread may end whatever it has allocated. A shared libtarn stays in the process after dlclose.
  */
@@ -592,7 +592,7 @@ typedef struct tarn_shortage {
     size_t pending_bytes;      /* of free_bytes: waiting for a stream's work */
     size_t captured_bytes;     /* in free regions that belong to captures, see tarn_stats */
     size_t largest_free_bytes; /* the largest free region */
-    size_t wholly_free_bytes;  /* in static pools without a live allocation */
+    size_t wholly_free_bytes;  /* in static pools without a live allocation that nobody holds */
     size_t other_pools_bytes;  /* held by other pools on the same memory */
     size_t device_free_bytes;  /* on the device; 0: unknown */
     size_t device_total_bytes; /* of the device; 0: unknown */
@@ -608,8 +608,8 @@ TARN_API tarn_status tarn_last_shortage(tarn_shortage *shortage_out);
 /*
  * Gives wholly free static pools back to the vendor, from the newest to the oldest; of a contiguous pool,
  * wholly free steps. Skips one if the pool would then hold less than keep_bytes. In debug mode it empties
- * the quarantine first. Memory of captures stays. While a stream of the process is captured, and while
- * on_static_pool_created of the pool runs, nothing goes back.
+ * the quarantine first. Memory of captures stays, and memory that is held (tarn_static_pool_hold). While a stream of the
+ * process is captured, and while the pool tells of a static pool that has come, nothing goes back.
  * released_bytes_out may be NULL.
  * Status: VENDOR_ERROR: the vendor refused a piece. The pool keeps it, counts it (unreleased_bytes in tarn_stats), and
  * gives it back, or uses it, later. The others were given back; the message says how much, since released_bytes_out is
@@ -893,6 +893,66 @@ TARN_API tarn_status tarn_pool_create_over(void *address, size_t size_bytes,
  * Status: INVALID_ARGUMENT: it is the process-wide pool; use tarn_default_pool_abandon.
  */
 TARN_API tarn_status tarn_pool_abandon(tarn_pool *pool);
+
+/* ------------------------------------------------------------------- observers of static pools ---- */
+
+/*
+ * Further functions that are told of static pools, besides those of the options. For a library that registers memory with
+ * MPI, RDMA or NCCL, and that comes to a pool which another part of the program has made:
+ *
+ *     tarn_pool_observe(pool, register_memory, forget_memory, &library, &observer);
+ *     ...                                        each static pool is registered, also those from before
+ *     tarn_pool_unobserve(pool, observer);
+ *
+ * An observer has a number that no other observer of the process has. 0 is none.
+ */
+typedef uint64_t tarn_observer;
+
+/*
+ * Begins to tell of static pools. Before it returns, on_created is told in the calling thread of each static pool that is
+ * there; with contiguous, of each step. From then on the functions are told as those of the options are, see
+ * tarn_static_pool_callback; those that came first are told first. One of the functions may be NULL.
+ *  - Each static pool is told to on_created once, whoever comes or goes meanwhile. on_destroyed is told of it once, later.
+ *  - While on_created is told of those that are there, the pool gives no static pool back. So the function must not wait
+ *    for an allocation of another thread that needs that.
+ *  - The observer ends with the pool, after on_destroyed was told of all. tarn_pool_abandon tells nothing.
+ * Status: INVALID_ARGUMENT: both functions are NULL, or observer_out is; OUT_OF_HOST_MEMORY.
+ * Cost: that of the functions.
+ */
+TARN_API tarn_status tarn_pool_observe(tarn_pool *pool, tarn_static_pool_callback on_created,
+                                       tarn_static_pool_callback on_destroyed, void *user,
+                                       tarn_observer *observer_out);
+
+/*
+ * Ends an observer. Its functions are not told of the static pools that are still there. When this call returns, none of
+ * its functions runs, and none will. Inside a function that is told of static pools, of any observer and any pool, it does
+ * not wait: there calls that have begun may still run when it returns.
+ * Status: INVALID_ARGUMENT: the pool has no such observer.
+ */
+TARN_API tarn_status tarn_pool_unobserve(tarn_pool *pool, tarn_observer observer);
+
+/*
+ * Holds a static pool, for as long as another process has it open, for example. While it is held the pool does not give it
+ * back to the vendor: not by tarn_pool_trim, not after a free, and not when memory is short. Allocations go on using it.
+ * Held memory does not count where a pool looks for memory that can go back.
+ *  - `id` is the one that on_created was told. tarn_pool_find tells it, too; of a contiguous pool, whose steps are held, it
+ *    is tarn_pool_export that does.
+ *  - Holds are counted: the one that ends last lets it go. Inside on_created it can be held at once.
+ *  - The end of the pool gives everything back, whatever is held. A static pool that cannot join, since the host has no
+ *    memory to describe it, goes back too: on_destroyed tells.
+ * Status: INVALID_ARGUMENT: the pool has no such static pool or step, or is about to give it back; or it is held 4 billion
+ * times.
+ * Cost: O(static pools).
+ */
+TARN_API tarn_status tarn_static_pool_hold(tarn_pool *pool, uint64_t id);
+
+/*
+ * Ends a hold. If it was the last one, what the options let go is given back now (release_threshold_bytes,
+ * returns_when_empty, passes_through); other memory goes back with the next trim or shortage.
+ * Status: INVALID_ARGUMENT: the pool has no such static pool or step, or it is not held.
+ * Cost: O(static pools), and the vendor's calls.
+ */
+TARN_API tarn_status tarn_static_pool_unhold(tarn_pool *pool, uint64_t id);
 
 /* ------------------------------------------------------------------------ other processes ------ */
 

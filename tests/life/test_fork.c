@@ -66,6 +66,9 @@ static void allocate_in_vain(void *argument)
                  TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_resize(parent->pool, parent->live, 1) == TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_use_on(parent->pool, parent->live, NULL) == TARN_STATUS_FORKED);
+    CHILD_EXPECT(tarn_static_pool_hold(parent->pool, 1) == TARN_STATUS_FORKED);
+    CHILD_EXPECT(tarn_static_pool_unhold(parent->pool, 1) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_unobserve(parent->pool, 1) == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_pool_resize_on(parent->pool, parent->live, 1, NULL) == TARN_STATUS_FORKED);
     CHILD_EXPECT(address == &address);
 }

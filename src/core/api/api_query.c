@@ -12,6 +12,8 @@
 #include "../serve/pool_log.h"
 #include "../serve/pool_name.h"
 #include "../supply/capture.h"
+#include "../supply/pool_callbacks.h"
+#include "../supply/pool_members.h"
 #include "../supply/pool_steps.h"
 #include "../supply/pool_trim.h"
 
@@ -101,14 +103,48 @@ tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_
     return status;
 }
 
+/* --- observers ----------------------------------------------------------------------------------- */
+
+/* What could not go back while the observer was told goes back now. */
+tarn_status tarn_pool_observe(tarn_pool *pool, tarn_static_pool_callback on_created,
+                              tarn_static_pool_callback on_destroyed, void *user,
+                              tarn_observer *observer_out)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    if (!on_created && !on_destroyed) return tn_fail_for_null("on_created and on_destroyed");
+    if (!observer_out) return tn_fail_for_null("observer_out");
+    tarn_status status = tn_pool_observe(pool, on_created, on_destroyed, user, observer_out);
+    if (status == TARN_STATUS_OK && pool->releases_after_free) tn_pool_release_after_free(pool);
+    return status;
+}
+
+tarn_status tarn_pool_unobserve(tarn_pool *pool, tarn_observer observer)
+{
+    if (!tn_pool_is_open(pool)) return tn_return_to_pool(pool);
+    return tn_pool_unobserve(pool, observer);
+}
+
+tarn_status tarn_static_pool_hold(tarn_pool *pool, uint64_t id)
+{
+    return tn_pool_is_open(pool) ? tn_pool_hold(pool, id) : tn_fail_for_pool(pool);
+}
+
+tarn_status tarn_static_pool_unhold(tarn_pool *pool, uint64_t id)
+{
+    if (!tn_pool_is_open(pool)) return tn_return_to_pool(pool);
+    tarn_status status = tn_pool_unhold(pool, id);
+    if (status == TARN_STATUS_OK && pool->releases_after_free) tn_pool_release_freed(pool);
+    return status;
+}
+
+/* --- queries ------------------------------------------------------------------------------------- */
+
 /* Requires no other size than today's: no struct that is written has grown yet. */
 static tarn_status check_output(const char *name, size_t struct_bytes, size_t today_bytes)
 {
     return tn_check_struct_bytes(name, struct_bytes, today_bytes, today_bytes,
                                  TARN_STATUS_INVALID_ARGUMENT);
 }
-
-/* --- queries ------------------------------------------------------------------------------------- */
 
 tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out)
 {

@@ -32,8 +32,10 @@ struct tn_static_pool {
     uint32_t head; /* head of its span in the region index */
     void *backing; /* address from the backend */
     size_t backing_bytes;
-    uint64_t id; /* never reused in a process */
-    void *watch; /* a tarn_watch, or NULL */
+    uint64_t id;   /* never reused in a process */
+    uint64_t told; /* the newest observer that was told that it has come; 0: not all are yet */
+    uint32_t hold_count; /* while it is held it does not leave */
+    void *watch;         /* a tarn_watch, or NULL */
 
     struct tn_static_pool *older, *newer; /* neighbours in its chain: see static_pool_list.h */
     struct tn_static_pool *next_out;      /* the next that leaves the pool by the same call */

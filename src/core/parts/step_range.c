@@ -190,6 +190,7 @@ bool tn_step_range_take(struct tn_step_range *range, struct tn_region_index *ind
                                               (uint32_t)1 << range->step_chunk_log2);
     taken->state = TN_STEP_STATE_TRANSIT;
     taken->dependency = TN_DEPENDENCY_NONE;
+    taken->is_leaving = false;
     range->left_count++;
     return true;
 }
@@ -206,6 +207,15 @@ uint32_t tn_step_range_arrive(struct tn_step_range *range, struct tn_region_inde
 }
 
 /* --- going ---------------------------------------------------------------------------------- */
+
+/* Counts the steps among these that are not held. */
+static uint32_t count_unheld(const struct tn_step_range *range, uint32_t first, uint32_t count)
+{
+    uint32_t unheld_count = count;
+    for (uint32_t i = 0; i < count && range->held_count > 0; i++)
+        unheld_count -= range->steps[first + i].hold_count > 0;
+    return unheld_count;
+}
 
 /* Free regions that do not wait for a held stream, from `first` to before `end`. */
 struct free_run {
@@ -243,7 +253,7 @@ uint32_t tn_step_range_count_free(const struct tn_step_range *range,
     uint32_t count = 0, head = range->static_pool->head, end = head;
     do {
         struct free_run run = run_before(range, index, end, held);
-        count += run.step_count;
+        count += count_unheld(range, run.first_step, run.step_count);
         end = run.first == end ? index->regions[end].previous : run.first;
     } while (end != head);
     return count;
@@ -260,15 +270,25 @@ bool tn_step_range_has_free(const struct tn_step_range *range, const struct tn_r
              region = tn_region_index_find_next_fit(index, region, step_chunks)) {
             const struct tn_region *r = &index->regions[region];
             if (!tn_region_is_free_without(r, held)) continue;
-            free_count +=
+            uint32_t step_count =
                 count_whole_steps(range, r->first_chunk, tn_region_end_chunk(r), &first_step);
+            free_count += count_unheld(range, first_step, step_count);
             if (free_count > count) return true;
         }
     }
     return false;
 }
 
-/* Takes the last step of a run. False: no host memory. */
+/* The last step of a run that is not held, or TN_STEP_NONE. */
+static uint32_t find_last_unheld(const struct tn_step_range *range, const struct free_run *run)
+{
+    for (uint32_t i = run->step_count; i-- > 0;) {
+        if (range->steps[run->first_step + i].hold_count == 0) return run->first_step + i;
+    }
+    return TN_STEP_NONE;
+}
+
+/* Takes a step of a run that ends with that region. False: no host memory. */
 static bool take_free(struct tn_step_range *range, struct tn_region_index *index, uint32_t step,
                       uint32_t last)
 {
@@ -280,6 +300,7 @@ static bool take_free(struct tn_step_range *range, struct tn_region_index *index
     taken->region = tn_region_index_take_free(
         index, region, chunk, (uint32_t)1 << range->step_chunk_log2, &taken->dependency);
     taken->state = TN_STEP_STATE_TRANSIT;
+    taken->is_leaving = true;
     range->mapped_count--;
     range->left_count++;
     return true;
@@ -292,8 +313,8 @@ uint32_t tn_step_range_take_free(struct tn_step_range *range, struct tn_region_i
     uint32_t first = TN_STEP_NONE, *link = &first;
     do {
         struct free_run run = run_before(range, index, end, held);
-        if (run.step_count > 0 && count > 0) {
-            uint32_t step = run.first_step + run.step_count - 1;
+        uint32_t step = count > 0 ? find_last_unheld(range, &run) : TN_STEP_NONE;
+        if (step != TN_STEP_NONE) {
             if (!take_free(range, index, step, index->regions[end].previous)) break;
             range->steps[step].next = TN_STEP_NONE;
             *link = step;
@@ -314,6 +335,19 @@ void tn_step_range_leave(struct tn_step_range *range, struct tn_region_index *in
     range->steps[step].state = TN_STEP_STATE_UNMAPPED;
     range->left_count--;
     tn_region_index_rest(index, range->steps[step].region);
+}
+
+/* --- finding --------------------------------------------------------------------------------------- */
+
+uint32_t tn_step_range_find(const struct tn_step_range *range, uint64_t id)
+{
+    for (uint32_t i = 0; i < range->step_count; i++) {
+        const struct tn_step *step = &range->steps[i];
+        bool is_there = step->state == TN_STEP_STATE_MAPPED ||
+                        (step->state == TN_STEP_STATE_TRANSIT && !step->is_leaving);
+        if (is_there && step->id == id) return i;
+    }
+    return TN_STEP_NONE;
 }
 
 /* --- refused ------------------------------------------------------------------------------------ */
@@ -407,10 +441,14 @@ static const char *check_void(const struct tn_step_range *range,
 const char *tn_step_range_check(const struct tn_step_range *range,
                                 const struct tn_region_index *index)
 {
-    uint32_t mapped_count = 0, void_chunk_count = 0, head = range->static_pool->head;
-    for (uint32_t step = 0; step < range->step_count; step++)
+    uint32_t mapped_count = 0, held_count = 0, void_chunk_count = 0;
+    uint32_t head = range->static_pool->head;
+    for (uint32_t step = 0; step < range->step_count; step++) {
         mapped_count += range->steps[step].state == TN_STEP_STATE_MAPPED;
+        held_count += range->steps[step].hold_count > 0;
+    }
     if (mapped_count != range->mapped_count) return "the count of mapped steps is wrong";
+    if (held_count != range->held_count) return "the count of held steps is wrong";
     for (uint32_t region = index->regions[head].next; region != head;
          region = index->regions[region].next) {
         if (index->regions[region].state != TN_REGION_STATE_VOID) continue;

@@ -13,7 +13,7 @@
  * than all memory that will ever be mapped: addresses cost nothing, and a request needs contiguous ones.
  *
  * Cost: a plan takes O(voids and the free regions between them); a search for free steps takes O(regions).
- * Memory: 48 bytes a step of the range.
+ * Memory: 56 bytes a step of the range.
  * Threads: no locking. The pool changes steps under both its locks and reads them under either.
  * Always true: exactly the chunks of mapped steps are free or live. Chunks of unmapped steps are voids at
  * rest; each other step is one taken void.
@@ -38,8 +38,11 @@ enum tn_step_state {
 struct tn_step {
     tarn_mapping mapping; /* unless unmapped */
     uint64_t id;          /* unless unmapped; never reused in a process */
-    uint32_t region;      /* its taken void, if it has one */
-    uint32_t next;        /* in a list of steps in transit, or TN_STEP_NONE */
+    uint64_t told; /* the newest observer that was told that it has come; 0: not all are yet */
+    uint32_t hold_count; /* while it is held it does not leave */
+    bool is_leaving;     /* on its way out of the pool, or refused */
+    uint32_t region;     /* its taken void, if it has one */
+    uint32_t next;       /* in a list of steps in transit, or TN_STEP_NONE */
     enum tn_step_state state;
     struct tn_dependency dependency; /* if it has left: work that may still use it */
 };
@@ -54,6 +57,7 @@ struct tn_step_range {
     uint32_t mapped_count;
     uint32_t left_count; /* steps that have left, and are neither unmapped nor back */
     uint32_t refused_count;
+    uint32_t held_count; /* steps that do not leave, because somebody holds them */
     struct tn_step steps[];
 };
 
@@ -106,7 +110,7 @@ bool tn_step_range_plan(const struct tn_step_range *range, const struct tn_regio
 /* Takes an unmapped step, which is in transit from then on. False: no host memory. */
 bool tn_step_range_take(struct tn_step_range *range, struct tn_region_index *index, uint32_t step);
 
-/* Returns how many steps are wholly free and do not wait for `held` streams, a bit each. */
+/* Returns how many steps are wholly free, are not held, and do not wait for `held` streams, a bit each. */
 uint32_t tn_step_range_count_free(const struct tn_step_range *range,
                                   const struct tn_region_index *index, uint32_t held);
 
@@ -127,6 +131,9 @@ uint32_t tn_step_range_arrive(struct tn_step_range *range, struct tn_region_inde
 /* End the transit of a step: it is unmapped, or the backend has refused that. */
 void tn_step_range_leave(struct tn_step_range *range, struct tn_region_index *index, uint32_t step);
 void tn_step_range_refuse(struct tn_step_range *range, uint32_t step);
+
+/* Returns the step of that id which is in the pool or on its way into it, or TN_STEP_NONE. Cost: O(steps). */
+uint32_t tn_step_range_find(const struct tn_step_range *range, uint64_t id);
 
 /* Returns the next refused step, `step` or after it, or TN_STEP_NONE. */
 uint32_t tn_step_range_next_refused(const struct tn_step_range *range, uint32_t step);

@@ -100,8 +100,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->next_process_wide = NULL;
     pool->is_ending = false;
     pool->succeeds_parent = false;
-    pool->on_static_pool_created = options->on_static_pool_created;
-    pool->on_static_pool_destroyed = options->on_static_pool_destroyed;
+    tn_pool_init_observers(pool, options);
     pool->transit_bytes = 0;
     pool->is_release_due = false;
     pool->own.has_shrunk = false;
@@ -110,6 +109,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->callback_end_count = 0;
     pool->change_count = 0;
     pool->leaving = (struct tn_static_pool_chain){ NULL };
+    pool->arriving = (struct tn_static_pool_chain){ NULL };
     tn_condition_init(&pool->callback_ended);
     pool->has_told_eviction = false;
     pool->number = take_number();
@@ -129,6 +129,7 @@ static void destroy_all(struct tn_static_pool_chain *chain)
 
 static void metadata_fini(struct tarn_pool *pool)
 {
+    tn_pool_end_observers(pool);
     destroy_all(&pool->list.chain);
     destroy_all(&pool->leaving);
     tn_step_range_destroy(pool->range);
@@ -154,10 +155,10 @@ static void tell_end(struct tarn_pool *pool)
         for (uint32_t i = 0; i < pool->list.count; i++) {
             const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
             tn_pool_tell_destroyed(pool, static_pool->backing, static_pool->backing_bytes,
-                                   static_pool->id);
+                                   static_pool->id, pool->newest_observer);
         }
     }
-    pool->on_static_pool_destroyed = NULL;
+    tn_pool_end_observers(pool);
 }
 
 void tn_pool_tell_end(struct tarn_pool *pool)

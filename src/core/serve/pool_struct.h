@@ -57,6 +57,17 @@ enum tn_care {
     TN_CARE_USES = 4       /* a free may have to wait for further streams, see pool_uses.h */
 };
 
+/* Is told of static pools, see pool_callbacks.h. */
+struct tn_observer {
+    struct tn_observer *next;               /* the next newer one */
+    tarn_observer number;                   /* newer ones have larger numbers */
+    tarn_static_pool_callback on_created;   /* or NULL */
+    tarn_static_pool_callback on_destroyed; /* or NULL */
+    void *user;
+    bool has_ended;     /* it is in no list any more */
+    unsigned use_count; /* the list, its functions that run, and threads that wait for these */
+};
+
 struct tarn_pool {
     /* A handle outlives its pool, so the state can be read after the pool is destroyed. */
     _Atomic uint32_t state;
@@ -92,8 +103,6 @@ struct tarn_pool {
     struct tarn_pool *next_process_wide; /* an older one, or NULL */
     bool is_ending;                      /* all memory goes back, whatever is under way */
     bool succeeds_parent; /* frees of unknown addresses succeed: they may be the parent's */
-    tarn_static_pool_callback on_static_pool_created;   /* or NULL */
-    tarn_static_pool_callback on_static_pool_destroyed; /* or NULL */
 
     bool identifies_streams;
     tarn_stream thread_stream;        /* see tarn_device_properties */
@@ -133,9 +142,16 @@ struct tarn_pool {
     unsigned spare_event_count;
     size_t refused_bytes; /* see tn_growth_state */
     unsigned growths_since_refusal;
-    unsigned callback_count;     /* functions of the user that run now */
-    unsigned arriving_count;     /* of these, on_static_pool_created */
-    uint64_t callback_end_count; /* functions of the user that have returned since init */
+    struct tn_observer first_observer; /* of the options; in the list if they name functions */
+    struct tn_observer *observers;     /* by their numbers */
+    tarn_observer newest_observer;     /* the number that was given last */
+    unsigned
+        observing_count; /* threads that tell a new observer of the static pools that are there; changed under
+                                * both locks */
+    struct tn_static_pool_chain arriving; /* static pools that the user is being told of */
+    unsigned callback_count;              /* functions of the user that run now */
+    unsigned arriving_count;              /* threads that tell of a static pool that has come */
+    uint64_t callback_end_count;          /* functions of the user that have returned since init */
     uint64_t change_count; /* of what may let an allocation succeed that has failed: see ladder.c */
     struct tn_condition callback_ended;
     bool has_told_eviction; /* the log has said that the pool evicts streams */

@@ -114,11 +114,12 @@ static bool has_steps_above_threshold(const struct tarn_pool *pool)
 
 static bool may_release(const struct tarn_pool *pool, const struct tn_static_pool *freed_in)
 {
-    if (pool->passes_through) return true;
+    if (pool->passes_through) return freed_in->hold_count == 0;
     if (pool->returns_when_empty && pool->own.stats.live_count == 0) return true;
     if (pool->release_threshold_bytes == 0) return false;
     if (pool->range) return has_steps_above_threshold(pool);
-    return tn_region_index_span_is_free(&pool->own.index, freed_in->head,
+    return freed_in->hold_count == 0 &&
+           tn_region_index_span_is_free(&pool->own.index, freed_in->head,
                                         tn_pool_held_streams(pool));
 }
 

@@ -11,6 +11,7 @@
 #include "../serve/pool_name.h"
 #include "../serve/pool_streams.h"
 
+#include "pool_callbacks.h"
 #include "pool_options.h"
 
 /* --- how much -------------------------------------------------------------------------------------- */
@@ -428,18 +429,25 @@ struct tn_giving_back tn_pool_release_unreleased(struct tarn_pool *pool)
 
 /* --- would it help --------------------------------------------------------------------------------- */
 
+bool tn_pool_can_leave(const struct tarn_pool *pool, const struct tn_static_pool *held)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    return held->hold_count == 0 && !tn_pool_is_observed_anew(pool) &&
+           tn_region_index_span_is_free(&pool->own.index, held->head, tn_pool_held_streams(pool));
+}
+
 size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     size_t bytes = 0;
     if (pool->range) {
+        if (tn_pool_is_observed_anew(pool)) return 0;
         return pool->range->step_bytes *
                tn_step_range_count_free(pool->range, &pool->own.index, tn_pool_held_streams(pool));
     }
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *held = pool->list.by_chunk[i].static_pool;
-        if (tn_region_index_span_is_free(&pool->own.index, held->head, tn_pool_held_streams(pool)))
-            bytes += held->backing_bytes;
+        if (tn_pool_can_leave(pool, held)) bytes += held->backing_bytes;
     }
     return bytes;
 }

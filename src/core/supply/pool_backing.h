@@ -108,7 +108,11 @@ tarn_backend_result tn_pool_release(struct tarn_pool *pool, struct tn_static_poo
 /* Releases again what the vendor has refused, unless a capture of the process is under way. */
 struct tn_giving_back tn_pool_release_unreleased(struct tarn_pool *pool);
 
-/* Bytes of wholly free static pools, or steps. Requires only the pool's lock, and the arenas gathered. */
+/* Whether a static pool of the list can leave the pool: it is wholly free and not held, and no observer is being told of
+ * those that are there. Also requires the pool's lock, and the arenas gathered. */
+bool tn_pool_can_leave(const struct tarn_pool *pool, const struct tn_static_pool *held);
+
+/* Bytes of static pools, or steps, that can leave. Requires only the pool's lock, and the arenas gathered. */
 size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool);
 
 /* How many bytes of wholly free memory must at least go back before an acquire can succeed that has had this result.

@@ -10,6 +10,17 @@
  * in the meantime. A thread that finds no memory waits for running callbacks to end, unless it is in a
  * callback itself: two callbacks could wait for each other.
  *
+ * There may be any number of observers; those that the options name are the first. Each has a number, and newer ones have
+ * larger numbers. So one number beside a static pool says who knows of it:
+ *
+ *     told                     told: all observers up to that number know that it has come
+ *     static pool arrives      its thread tells one observer after the other, until there is no newer one
+ *     observer arrives         its thread tells it of each static pool in the pool that is not told up to its number
+ *     static pool leaves       it is told of to all observers that there were when it left the pool
+ *
+ * While a new observer is told of those that are there, no static pool leaves the pool. So each observer that is told of
+ * the coming of one is told of its going, once, later, and of no other's.
+ *
  * Requires: growth_lock, which is let go while a callback runs or is waited for.
  */
 #ifndef TN_POOL_CALLBACKS_H
@@ -17,14 +28,36 @@
 
 #include "../serve/pool_struct.h"
 
-/* Call on_static_pool_created or on_static_pool_destroyed, for a static pool that is in no list, or for a
- * step that is not in use. growth_lock is let go during the user's function and taken again; without such a
- * function it is held all the time. */
-void tn_pool_tell_created(struct tarn_pool *pool, void *base, size_t size_bytes, uint64_t id);
-void tn_pool_tell_destroyed(struct tarn_pool *pool, void *base, size_t size_bytes, uint64_t id);
+/* Begins with the observer of the options, if they name one. Requires no lock. */
+void tn_pool_init_observers(struct tarn_pool *pool, const tarn_pool_options *options);
+
+/* Ends all observers: nobody is told of anything any more. Requires no lock, at the end of the pool. */
+void tn_pool_end_observers(struct tarn_pool *pool);
+
+/* Tell the observers of a static pool that is in no list, or of a step that is not in use. growth_lock is let go
+ * during the user's functions and taken again; without such functions it is held all the time. It is held from the last
+ * function on, so whoever inserts the static pool before letting go of it has told all observers that there are.
+ * *told_out, and `told`: see above. */
+void tn_pool_tell_created(struct tarn_pool *pool, void *base, size_t size_bytes, uint64_t id,
+                          tarn_observer *told_out);
+void tn_pool_tell_destroyed(struct tarn_pool *pool, void *base, size_t size_bytes, uint64_t id,
+                            tarn_observer told);
+
+/* Whether all static pools must stay for now, because an observer is being told of those that are there. Requires
+ * growth_lock or the pool's lock. */
+static inline bool tn_pool_is_observed_anew(const struct tarn_pool *pool)
+{
+    return pool->observing_count > 0;
+}
 
 /* Waits until one of the running callbacks has returned: it may have brought memory. False, at once: none
  * runs, or the calling thread is in a callback. */
 bool tn_pool_await_callback(struct tarn_pool *pool);
+
+/* As tarn_pool_observe and tarn_pool_unobserve. Take growth_lock themselves. */
+tarn_status tn_pool_observe(struct tarn_pool *pool, tarn_static_pool_callback on_created,
+                            tarn_static_pool_callback on_destroyed, void *user,
+                            tarn_observer *observer_out);
+tarn_status tn_pool_unobserve(struct tarn_pool *pool, tarn_observer observer);
 
 #endif

@@ -27,8 +27,14 @@ bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced);
  * it: see tn_pool_release. Returns the vendor's answer. */
 tarn_backend_result tn_pool_withdraw(struct tarn_pool *pool, struct tn_static_pool *announced);
 
+/* As tarn_static_pool_hold and tarn_static_pool_unhold. Take growth_lock and the pool's lock themselves. After unhold, the
+ * caller must see to releases that the options ask for. */
+tarn_status tn_pool_hold(struct tarn_pool *pool, uint64_t id);
+tarn_status tn_pool_unhold(struct tarn_pool *pool, uint64_t id);
+
 /* Gives back what the vendor has refused before, and then wholly free static pools by the rule, the newest first; in
- * a contiguous pool, wholly free steps. They leave the pool together, before the user is told of the first. */
+ * a contiguous pool, wholly free steps. None that is held, and none while an observer is told of those that are there.
+ * They leave the pool together, before the user is told of the first. */
 struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool,
                                            const struct tn_release_rule *rule);
 

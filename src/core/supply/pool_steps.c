@@ -190,6 +190,7 @@ static tarn_backend_result map_step(struct tarn_pool *pool, uint32_t step)
                                &range->steps[step].mapping));
     if (result.status != TARN_STATUS_OK) return result;
     range->steps[step].id = tn_static_pool_take_id();
+    range->steps[step].told = 0;
     tn_pool_count_arrival(pool, range->step_bytes);
     return result;
 }
@@ -220,16 +221,16 @@ static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step, boo
 
 static void tell_created(struct tarn_pool *pool, uint32_t step)
 {
-    const struct tn_step_range *range = pool->range;
+    struct tn_step_range *range = pool->range;
     tn_pool_tell_created(pool, tn_step_address(range, step), range->step_bytes,
-                         range->steps[step].id);
+                         range->steps[step].id, &range->steps[step].told);
 }
 
 static void tell_destroyed(struct tarn_pool *pool, uint32_t step)
 {
     const struct tn_step_range *range = pool->range;
     tn_pool_tell_destroyed(pool, tn_step_address(range, step), range->step_bytes,
-                           range->steps[step].id);
+                           range->steps[step].id, range->steps[step].told);
 }
 
 /* Makes a step in transit free, which has memory. Returns the free region that it is part of then. */
@@ -259,6 +260,8 @@ bool tn_pool_take_refused_steps_back(struct tarn_pool *pool)
         pool->own.stats.unreleased_bytes -= range->step_bytes;
         tn_pool_unlock(pool);
         range->steps[step].id = tn_static_pool_take_id();
+        range->steps[step].told = 0;
+        range->steps[step].is_leaving = false;
         tell_created(pool, step);
         tn_pool_lock_and_gather(pool);
         arrive(pool, step);
@@ -533,7 +536,8 @@ static uint32_t count_releasable(const struct tarn_pool *pool, const struct tn_r
     TN_ASSERT(tn_pool_is_locked(pool));
     size_t step_bytes = pool->range->step_bytes;
     size_t held_bytes = pool->own.stats.footprint_bytes - pool->transit_bytes;
-    if (tn_captures_are_under_way() || held_bytes <= rule->keep_bytes) return 0;
+    if (tn_captures_are_under_way() || tn_pool_is_observed_anew(pool)) return 0;
+    if (held_bytes <= rule->keep_bytes) return 0;
     if (rule->needs_empty && pool->own.stats.live_count > 0) return 0;
     size_t free_count =
         tn_step_range_count_free(pool->range, &pool->own.index, tn_pool_held_streams(pool));
@@ -554,8 +558,10 @@ static uint32_t take_releasable(struct tarn_pool *pool, const struct tn_release_
         first = tn_step_range_take_free(pool->range, &pool->own.index, tn_pool_held_streams(pool),
                                         count);
     }
-    for (uint32_t step = first; step != TN_STEP_NONE; step = pool->range->steps[step].next)
+    for (uint32_t step = first; step != TN_STEP_NONE; step = pool->range->steps[step].next) {
+        pool->range->steps[step].told = pool->newest_observer;
         pool->transit_bytes += pool->range->step_bytes;
+    }
     tn_pool_unlock(pool);
     return first;
 }
@@ -587,7 +593,9 @@ void tn_pool_allow_steps(const struct tarn_pool *pool)
 void tn_pool_tell_steps_end(struct tarn_pool *pool)
 {
     for (uint32_t step = 0; step < pool->range->step_count; step++) {
-        if (pool->range->steps[step].state == TN_STEP_STATE_MAPPED) tell_destroyed(pool, step);
+        if (pool->range->steps[step].state != TN_STEP_STATE_MAPPED) continue;
+        pool->range->steps[step].told = pool->newest_observer;
+        tell_destroyed(pool, step);
     }
 }
 

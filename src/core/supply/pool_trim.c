@@ -7,6 +7,7 @@
 #include "../../base/error.h"
 #include "../serve/pool_streams.h"
 
+#include "pool_callbacks.h"
 #include "pool_members.h"
 
 tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
@@ -65,7 +66,7 @@ void tn_pool_release_after_free(struct tarn_pool *pool)
 {
     bool is_due = !tn_captures_are_under_way();
     while (is_due && tn_pool_try_lock_growth(pool)) {
-        bool may_release = pool->arriving_count == 0,
+        bool may_release = pool->arriving_count == 0 && !tn_pool_is_observed_anew(pool),
              was_due = may_release && take_due_release(pool);
         if (was_due) release(pool);
         tn_pool_unlock_growth(pool);
