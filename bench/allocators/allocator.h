@@ -27,6 +27,7 @@ struct tn_allocator_settings {
     size_t growth_bytes_max; /* tarn's largest piece after the first; 0: no limit */
     size_t initial_bytes;    /* a pool's first piece, where the pool can be told */
     size_t step_bytes;       /* that tarn:contiguous maps at a time; 0: its default */
+    size_t alignment_bytes;  /* of tarn's addresses; 0: its default */
     bool has_one_stream;     /* all threads share one stream */
 
     /* Where allocators that use a backend take memory from; it outlives them. NULL: each opens its own. */

@@ -33,6 +33,7 @@ static tarn_status create_pool(struct tarn_state *self,
     options.growth_bytes_max = settings->growth_bytes_max;
     options.contiguous = variant->is_contiguous;
     options.step_bytes = settings->step_bytes;
+    if (settings->alignment_bytes > 0) options.alignment_bytes = settings->alignment_bytes;
     options.fit = variant->fit;
     status = tarn_pool_create(&options, &self->pool);
     if (status != TARN_STATUS_OK) {

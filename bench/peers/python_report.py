@@ -83,7 +83,7 @@ class Report:
             "machine": self.machine or look_at_machine([]),
             "options": {"seed": self.options.seed, "repetitions": self.options.repetitions,
                         "time_seconds": self.options.time, "device": self.options.device, "initial_bytes": 0,
-                        "growth_bytes_max": 0, "touch_bytes": 0},
+                        "growth_bytes_max": 0, "alignment_bytes": 0, "touch_bytes": 0},
             "results": self.results,
             "skipped": self.skipped,
             "not_found": self.not_found,

@@ -30,6 +30,7 @@ enum option_key {
     KEY_INITIAL,
     KEY_GROWTH_MAX,
     KEY_STEP,
+    KEY_ALIGNMENT,
     KEY_SIZES,
     KEY_COUNTS,
     KEY_LIVE,
@@ -112,6 +113,8 @@ static const struct argp_option option_table[] = {
     { "step", KEY_STEP, "SIZE", 0,
       "What tarn:contiguous maps at a time, a power of 2 (default: by the device, at most 64M)",
       1 },
+    { "alignment", KEY_ALIGNMENT, "SIZE", 0,
+      "What tarn's addresses are multiples of, a power of 2 from 16 to 1K (default 256)", 1 },
     { "json", KEY_JSON, "FILE", 0, "Write the results to FILE as well", 1 },
     { "csv", KEY_CSV, "FILE", 0, "Write the results to FILE as well, one line each", 1 },
     { "touch", KEY_TOUCH, "SIZE", OPTION_ARG_OPTIONAL,
@@ -396,6 +399,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->settings.growth_bytes_max = (size_t)tn_option_parse_one(
             state, "growth-max", text, tn_size_parse, 0, TN_SIZE_BYTES_MAX);
         return 0;
+    case KEY_ALIGNMENT:
+        options->settings.alignment_bytes =
+            (size_t)tn_option_parse_one(state, "alignment", text, tn_size_parse,
+                                        TARN_ALIGNMENT_BYTES_MIN, TARN_CHUNK_BYTES_DEFAULT);
+        return 0;
     case KEY_STEP:
         options->settings.step_bytes =
             (size_t)tn_option_parse_one(state, "step", text, tn_size_parse, 0, TN_SIZE_BYTES_MAX);
@@ -419,7 +427,8 @@ static void set_defaults(struct tn_options *options)
         .time_seconds = 10.0,
         .settings = { .device = 0,
                       .initial_bytes = TARN_INITIAL_BYTES_DEFAULT,
-                      .growth_bytes_max = TARN_GROWTH_BYTES_MAX_DEFAULT },
+                      .growth_bytes_max = TARN_GROWTH_BYTES_MAX_DEFAULT,
+                      .alignment_bytes = TARN_ALIGNMENT_BYTES_DEFAULT },
     };
     for (size_t i = 0; tn_allocator_table[i]; i++)
         options->allocators[options->allocator_count++] = tn_allocator_table[i];

@@ -144,6 +144,8 @@ TARN_API tarn_status tarn_free_on(void *address, tarn_stream stream);
 #define TARN_CHUNK_BYTES_DEFAULT      1024
 #define TARN_CHUNK_BYTES_MIN          256
 #define TARN_CHUNK_BYTES_MAX          ((size_t)32 << 20)
+#define TARN_ALIGNMENT_BYTES_DEFAULT  256
+#define TARN_ALIGNMENT_BYTES_MIN      16
 #define TARN_INITIAL_BYTES_DEFAULT    ((size_t)8 << 20)
 #define TARN_GROWTH_FACTOR_DEFAULT    2.0
 #define TARN_GROWTH_BYTES_MAX_DEFAULT ((size_t)512 << 20)
@@ -244,8 +246,8 @@ typedef struct tarn_pool_options {
     /* Bytes of a chunk: a power of two from TARN_CHUNK_BYTES_MIN to TARN_CHUNK_BYTES_MAX. Default 1024. */
     size_t chunk_bytes;
 
-    /* Requests of at most half a chunk share chunks. Default true. Of no effect for captured streams, in
-     * debug mode, with passes_through, and with chunks of more than 64 KiB. */
+    /* Requests of at most half a chunk share chunks, which are cut into slices. Default true. Of no effect for captured
+     * streams, in debug mode, with passes_through, and with chunks of more than 64 KiB. */
     bool slices;
 
     /* The placement policy. Default TARN_FIT_BEST. Of no effect with passes_through. */
@@ -310,6 +312,10 @@ typedef struct tarn_pool_options {
      * NULL: none. */
     const char *name;
 
+    /* Every address is a multiple of so many bytes, a power of two from 16 to chunk_bytes. Default 256, as the vendors'
+     * calls promise. No slice is smaller: 100 000 allocations of 8 bytes take 26 MB with 256, and 1.6 MB with 16. */
+    size_t alignment_bytes;
+
     /* The ranks of a parallel program that share the device: this one has its share of initial_bytes, growth_bytes_max
      * and limit_percent, which are then for all ranks together. TARN_RANKS_BY_LAUNCHER: as many as the launcher's
      * environment tells. Default 0: of a process-wide pool by launcher, of other pools 1. */
@@ -320,11 +326,12 @@ typedef struct tarn_pool_options {
     bool reads_environment;
 } tarn_pool_options;
 
-#define TARN_POOL_OPTIONS_COMMON_VALUES(SET)       \
-    SET(struct_bytes, sizeof(tarn_pool_options))   \
-    SET(growth_factor, TARN_GROWTH_FACTOR_DEFAULT) \
-    SET(chunk_bytes, TARN_CHUNK_BYTES_DEFAULT)     \
-    SET(slices, true)                              \
+#define TARN_POOL_OPTIONS_COMMON_VALUES(SET)           \
+    SET(struct_bytes, sizeof(tarn_pool_options))       \
+    SET(growth_factor, TARN_GROWTH_FACTOR_DEFAULT)     \
+    SET(chunk_bytes, TARN_CHUNK_BYTES_DEFAULT)         \
+    SET(alignment_bytes, TARN_ALIGNMENT_BYTES_DEFAULT) \
+    SET(slices, true)                                  \
     SET(quarantine_bytes, TARN_QUARANTINE_BYTES_DEFAULT)
 
 #define TARN_POOL_OPTIONS_VALUES(SET)              \
@@ -394,8 +401,7 @@ TARN_API tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks
 /*
  * Allocates size_bytes for use on the device's default stream. Zero bytes succeed with a NULL address.
  *
- * Alignment: the address is a multiple of 256. Only a request of at most 128 bytes that gets a slice has less:
- * its size rounded up to a power of two, 16 at least.
+ * Alignment: the address is a multiple of the pool's alignment_bytes, 256 by default.
  *
  * Placement: by the pool's policy; a small request prefers a chunk that is cut already. Calls the vendor only if
  * nothing fits, to wait for other streams or to grow, or if the stream is new to the pool. One thread that
@@ -414,8 +420,9 @@ TARN_API tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks
 TARN_API tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **address_out);
 
 /*
- * Allocates like tarn_pool_alloc, at a multiple of alignment_bytes, which is any power of two. Of the
- * regions that can hold the request so aligned, the policy chooses. The rest of the region stays free.
+ * Allocates like tarn_pool_alloc, at a multiple of alignment_bytes, which is any power of two, and of the pool's
+ * alignment_bytes. Of the regions that can hold the request so aligned, the policy chooses. The rest of the region
+ * stays free.
  * Status: those of tarn_pool_alloc, and INVALID_ALIGNMENT: alignment_bytes is no power of two.
  * Cost: that of tarn_pool_alloc. For alignments above a chunk also a step for each region that only the alignment
  * rules out, so that a request fails only if none fits: 3 ms for 64 000 such regions.
@@ -870,8 +877,8 @@ TARN_API tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture,
  * Creates a pool over memory that the caller has: of any kind, also an allocation of another pool. The pool
  * is one static pool. It never grows, and never reads or writes the memory, which must stay until the pool
  * is destroyed. Only whole chunks at multiples of the chunk size are used.
- *  - Of the options, which may be NULL, these have an effect: chunk_bytes, fit, slices, TARN_DEBUG_SITES of
- *    debug, on_static_pool_created, on_static_pool_destroyed, user and name.
+ *  - Of the options, which may be NULL, these have an effect: chunk_bytes, alignment_bytes, fit, slices,
+ *    TARN_DEBUG_SITES of debug, on_static_pool_created, on_static_pool_destroyed, user and name.
  *  - The pool has no backend, and so no events: memory that was freed on one stream does not serve another.
  *    "Memory that the caller has" tells what that means for several streams.
  *  - A request that does not fit is OVER_LIMIT.

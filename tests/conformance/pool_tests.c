@@ -126,6 +126,7 @@ static void step_alloc(struct run *run)
     expect_pool_ok(
         tarn_pool_alloc_aligned(run->pool, live->size_bytes, alignment_bytes, &live->address));
     assert_int_equal((uintptr_t)live->address % alignment_bytes, 0);
+    assert_int_equal((uintptr_t)live->address % TARN_ALIGNMENT_BYTES_DEFAULT, 0);
     run->places[run->place_count++] = place_of(run, live);
     fill(run->fixture, live->address, live->value, live->size_bytes, run->stream);
 }

@@ -240,15 +240,6 @@ static size_t random_bytes(struct world *world)
     }
 }
 
-static size_t least_alignment(size_t size_bytes)
-{
-    size_t alignment = 16;
-    if (size_bytes > 128) return 256;
-    while (alignment < size_bytes)
-        alignment *= 2;
-    return alignment;
-}
-
 /* The pool whose memory it is: that which was asked, or a fallback. */
 static int owner_of(const struct world *world, int asked_slot, const void *address)
 {
@@ -280,8 +271,9 @@ struct block *block_enter(struct world *world, int asked_slot, int stream, void 
         owner != NONE && owner_of(world, asked_slot, (char *)address + size_bytes - 1) == owner,
         FINDING_OVERLAP, "%zu bytes at %p are not in the pool's memory", size_bytes, address);
     FIND_UNLESS((uintptr_t)address % alignment == 0 &&
-                    (uintptr_t)address % least_alignment(size_bytes) == 0,
-                FINDING_STATUS, "%p is no multiple of %zu", address, alignment);
+                    (uintptr_t)address % world->slots[owner].options.alignment_bytes == 0,
+                FINDING_STATUS, "%p is no multiple of %zu and %zu", address, alignment,
+                world->slots[owner].options.alignment_bytes);
     struct block *block = find_unused(world);
     struct stream *user = &world->streams[stream];
     *block = (struct block){ .address = address,

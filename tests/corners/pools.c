@@ -20,6 +20,9 @@ static void choose_sizes(struct world *world, tarn_pool_options *options)
     static const size_t chunks[] = { 256, 512, 1 * KIB, 1 * KIB, 1 * KIB, 4 * KIB, 64 * KIB };
     size_t capacity = world->capacity_bytes;
     options->chunk_bytes = chunks[below(world, sizeof chunks / sizeof *chunks)];
+    options->alignment_bytes = (size_t)16 << below(world, 7);
+    if (options->alignment_bytes > options->chunk_bytes)
+        options->alignment_bytes = options->chunk_bytes;
     options->slices = !one_in(world, 4);
     options->fit = (tarn_fit)below(world, TARN_FIT_TLSF + 1);
     options->growth_factor = 1.0 + (double)below(world, 5) / 2;
@@ -104,10 +107,12 @@ static void note_options(struct world *world, struct slot *slot)
     size_t least_bytes = properties_of(slot).range_granularity_bytes;
     if (least_bytes < options->chunk_bytes) least_bytes = options->chunk_bytes;
     if (slot->step_bytes > 0 && slot->step_bytes < least_bytes) slot->step_bytes = least_bytes;
-    note("pool %d: chunks %zu%s, limit %zu, initial %zu%s, growth %.1f to %zu, threshold %zu%s%s",
-         slot->index, options->chunk_bytes, options->slices ? " in slices" : "", slot->limit_bytes,
-         options->initial_bytes, options->takes_initial_at_once ? " at once" : "",
-         options->growth_factor, options->growth_bytes_max, options->release_threshold_bytes,
+    note("pool %d: chunks %zu%s, alignment %zu, limit %zu, initial %zu%s, growth %.1f to %zu, "
+         "threshold %zu%s%s",
+         slot->index, options->chunk_bytes, options->slices ? " in slices" : "",
+         options->alignment_bytes, slot->limit_bytes, options->initial_bytes,
+         options->takes_initial_at_once ? " at once" : "", options->growth_factor,
+         options->growth_bytes_max, options->release_threshold_bytes,
          options->returns_when_empty ? ", returns when empty" : "",
          options->passes_through ? ", passes through" : "");
     note("pool %d: fit %d, debug %u%s%s%s%s, steps %zu, fallback %d, granules %zu, %zu in all",

@@ -136,6 +136,7 @@ static void run(bool can_synchronize, bool is_contiguous, tarn_fit fit)
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.initial_bytes = limit_bytes / 6;
+    options.alignment_bytes = TARN_ALIGNMENT_BYTES_MIN; /* slices of all sizes */
     options.growth_factor = 1.0;
     options.limit_bytes = limit_bytes;
     options.contiguous = is_contiguous;

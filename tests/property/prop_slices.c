@@ -24,6 +24,7 @@ struct scene {
     struct test_backend backend;
     tarn_pool *pool;
     size_t chunk_bytes;
+    size_t alignment_bytes;
     unsigned stream_count;
     unsigned steps_per_look; /* about */
     struct block live[LIVE_MAX];
@@ -54,8 +55,9 @@ static size_t power_of_two_from(size_t size)
 /* What an allocation of so many bytes occupies: a slice or chunks. A larger slice where there was no chunk. */
 static size_t least_usable(const struct scene *scene, size_t size)
 {
-    size_t chunk = scene->chunk_bytes, least = chunk / 64 > 16 ? chunk / 64 : 16;
-    if (size > chunk / 2) return (size + chunk - 1) / chunk * chunk;
+    size_t chunk = scene->chunk_bytes, least = chunk / 64;
+    if (least < scene->alignment_bytes) least = scene->alignment_bytes;
+    if (size > chunk / 2 || least > chunk / 2) return (size + chunk - 1) / chunk * chunk;
     return size <= least ? least : power_of_two_from(size);
 }
 
@@ -66,7 +68,7 @@ static void expect_found(struct scene *scene, const struct block *block)
     expect_ok(tarn_pool_find(block->address + random_below(&scene->dice, usable), &found));
     assert_ptr_equal(found.address, block->address);
     assert_int_equal(found.size_bytes, block->size_bytes);
-    if (scene->stream_count == 1 && block->size_bytes > scene->chunk_bytes / 2)
+    if (scene->stream_count == 1 && usable >= scene->chunk_bytes)
         assert_int_equal(found.usable_bytes, usable);
     assert_true(found.usable_bytes >= usable && found.usable_bytes <= scene->chunk_bytes + usable);
 }
@@ -96,9 +98,8 @@ static void allocate(struct scene *scene)
     if (status == TARN_STATUS_OVER_LIMIT) return;
     assert_int_equal(status, TARN_STATUS_OK);
     block.address = address;
-    size_t natural = least_usable(scene, block.size_bytes);
-    if (natural > 256) natural = 256;
-    assert_int_equal((uintptr_t)address % (alignment > natural ? alignment : natural), 0);
+    if (alignment < scene->alignment_bytes) alignment = scene->alignment_bytes;
+    assert_int_equal((uintptr_t)address % alignment, 0);
     expect_apart(scene, &block);
     if (looks(scene)) expect_found(scene, &block);
     scene->live[scene->live_count++] = block;
@@ -133,7 +134,7 @@ static size_t used_chunks(const struct scene *scene)
     for (size_t i = 0; i < scene->live_count; i++) {
         const struct block *block = &scene->live[i];
         bool is_first = true;
-        if (block->size_bytes > scene->chunk_bytes / 2) {
+        if (least_usable(scene, block->size_bytes) >= scene->chunk_bytes) {
             count += (block->size_bytes + scene->chunk_bytes - 1) / scene->chunk_bytes;
             continue;
         }
@@ -154,13 +155,14 @@ static void expect_sums(struct scene *scene)
     assert_true(stats.used_bytes + stats.free_bytes <= stats.footprint_bytes);
 }
 
-static void run(uint64_t seed, size_t chunk_bytes, unsigned stream_count, bool is_contiguous,
-                unsigned steps_per_look)
+static void run(uint64_t seed, size_t chunk_bytes, size_t alignment_bytes, unsigned stream_count,
+                bool is_contiguous, unsigned steps_per_look)
 {
     static struct scene scene;
     memset(&scene, 0, sizeof scene);
     scene.dice = random_init(seed);
     scene.chunk_bytes = chunk_bytes;
+    scene.alignment_bytes = alignment_bytes;
     scene.stream_count = stream_count;
     scene.steps_per_look = steps_per_look;
     test_backend_init(&scene.backend);
@@ -170,6 +172,7 @@ static void run(uint64_t seed, size_t chunk_bytes, unsigned stream_count, bool i
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.chunk_bytes = chunk_bytes;
+    options.alignment_bytes = alignment_bytes;
     options.initial_bytes = 64 * chunk_bytes;
     options.growth_factor = 1.0;
     options.limit_bytes = 256 * chunk_bytes;
@@ -201,22 +204,23 @@ static void run(uint64_t seed, size_t chunk_bytes, unsigned stream_count, bool i
 static void slices_are_apart_and_found(void **state)
 {
     uint64_t seed = random_seed(20261124);
-    run(seed, 1024, 1, false, 1);
-    run(seed + 1, 256, 1, false, 1);
-    run(seed + 2, 4096, 1, false, 1);
-    run(seed + 3, 1024, 1, true, 1);
-    run(seed + 4, 1024, 1, false, 20);
-    run(seed + 5, 4096, 1, true, 20);
+    run(seed, 1024, 16, 1, false, 1);
+    run(seed + 1, 256, 16, 1, false, 1);
+    run(seed + 2, 4096, 64, 1, false, 1);
+    run(seed + 3, 1024, 256, 1, true, 1);
+    run(seed + 4, 1024, 16, 1, false, 20);
+    run(seed + 5, 4096, 256, 1, true, 20);
+    run(seed + 6, 512, 512, 1, false, 1); /* no slices */
 }
 
 static void also_on_several_streams(void **state)
 {
     uint64_t seed = random_seed(20261125);
-    run(seed, 1024, STREAMS, false, 1);
-    run(seed + 1, 256, STREAMS, false, 1);
-    run(seed + 2, 4096, STREAMS, true, 1);
-    run(seed + 3, 1024, STREAMS, false, 20);
-    run(seed + 4, 4096, STREAMS, true, 20);
+    run(seed, 1024, 16, STREAMS, false, 1);
+    run(seed + 1, 256, 32, STREAMS, false, 1);
+    run(seed + 2, 4096, 16, STREAMS, true, 1);
+    run(seed + 3, 1024, 256, STREAMS, false, 20);
+    run(seed + 4, 4096, 16, STREAMS, true, 20);
 }
 
 int main(void)

@@ -412,6 +412,7 @@ static void set_up(struct program *program, struct order_checker_options options
     pool_options.limit_bytes = POOL_BYTES;
     pool_options.contiguous = is_contiguous;
     pool_options.step_bytes = POOL_BYTES / 16;
+    pool_options.alignment_bytes = TARN_ALIGNMENT_BYTES_MIN; /* slices of all sizes */
     pool_options.identifies_streams = is_unannounced;
     if (has_policies) pool_options.fit = (tarn_fit)(program->seed % (TARN_FIT_TLSF + 1));
     /* The checker may make it fail. */

@@ -23,6 +23,7 @@ void begin_fixture(bool has_streams)
     opened = test_backend_open(&backend);
     options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
     options.backend = &opened;
+    options.alignment_bytes = TARN_ALIGNMENT_BYTES_MIN;
     pool = NULL;
     checks_every_step = false;
 }

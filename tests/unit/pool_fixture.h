@@ -30,7 +30,8 @@ extern bool checks_every_step;    /* alloc, free_on and the like check the pool 
 
 /* --- beginning and end --------------------------------------------------------------------------- */
 
-/* All but the pool, for set-ups that want something else: default options, over a backend with streams or without. */
+/* All but the pool, for set-ups that want something else: default options, over a backend with streams or without. But
+ * the alignment is the least, so that there are slices of all sizes. */
 void begin_fixture(bool has_streams);
 
 /* For cmocka. The first pool takes 64 KiB. */

@@ -79,6 +79,7 @@ static void takes_options_of_the_first_version(void **state)
     tarn_pool *created;
     expect_ok(tarn_pool_create(&older.options, &created));
     assert_string_equal(created->name, "");
+    assert_int_equal(created->alignment_bytes, TARN_ALIGNMENT_BYTES_DEFAULT);
     expect_ok(tarn_pool_destroy(created));
 }
 

@@ -22,6 +22,7 @@ static tarn_pool *create_named(const char *name)
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.initial_bytes = 65536;
+    options.alignment_bytes = 16;
     return new_pool(&options);
 }
 

@@ -31,7 +31,8 @@ static const char *const names[] = { "TARN_INITIAL",
                                      "TARN_DISABLE",
                                      "TARN_IDENTIFY_STREAMS",
                                      "TARN_FIT",
-                                     "TARN_SLICES" };
+                                     "TARN_SLICES",
+                                     "TARN_ALIGNMENT" };
 
 static int unset_all(void **state)
 {
@@ -79,6 +80,7 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_int_equal(environment->options.struct_bytes, defaults.struct_bytes);
     assert_null(environment->options.backend);
     assert_int_equal(environment->options.chunk_bytes, defaults.chunk_bytes);
+    assert_int_equal(environment->options.alignment_bytes, defaults.alignment_bytes);
     assert_int_equal(environment->options.initial_bytes, defaults.initial_bytes);
     assert_true(environment->options.growth_factor == defaults.growth_factor);
     assert_int_equal(environment->options.growth_bytes_max, defaults.growth_bytes_max);
@@ -131,7 +133,8 @@ static void all_variables_are_read_together(void **state)
                                           "1",
                                           "1",
                                           "first_fit",
-                                          "0" };
+                                          "0",
+                                          "2K" };
     _Static_assert(sizeof values == sizeof names, "one for each");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         setenv(names[i], values[i], 1);
@@ -144,6 +147,7 @@ static void all_variables_are_read_together(void **state)
     assert_true(environment.options.growth_factor == 1.5);
     assert_int_equal(environment.options.growth_bytes_max, 2 * GB);
     assert_int_equal(environment.options.chunk_bytes, 4 * KB);
+    assert_int_equal(environment.options.alignment_bytes, 2 * KB);
     assert_int_equal(environment.location.device, 3);
     assert_int_equal(environment.options.rank_count, 6);
     assert_int_equal(environment.options.release_threshold_bytes, GB);
@@ -344,6 +348,23 @@ static void a_chunk_is_a_power_of_two_within_bounds(void **state)
 }
 
 /* --- the device --------------------------------------------------------------------------------- */
+
+static void an_alignment_is_a_power_of_two_up_to_the_chunk(void **state)
+{
+    assert_int_equal(read_with("TARN_ALIGNMENT", "16").options.alignment_bytes, 16);
+    assert_int_equal(read_with("TARN_ALIGNMENT", "1024").options.alignment_bytes, 1024);
+    assert_int_equal(read_with("TARN_ALIGNMENT", "1K").options.alignment_bytes, 1024);
+    expect_refused("TARN_ALIGNMENT", "0");
+    expect_refused("TARN_ALIGNMENT", "8");
+    expect_refused("TARN_ALIGNMENT", "48");
+    expect_refused("TARN_ALIGNMENT", "2K");
+    expect_refused("TARN_ALIGNMENT", "-256");
+    expect_refused("TARN_ALIGNMENT", "much");
+    setenv("TARN_CHUNK", "4K", 1);
+    assert_int_equal(read_with("TARN_ALIGNMENT", "4K").options.alignment_bytes, 4096);
+    expect_refused("TARN_ALIGNMENT", "8K");
+    unsetenv("TARN_CHUNK");
+}
 
 static void a_device_is_a_number(void **state)
 {
@@ -564,6 +585,7 @@ int main(void)
         TEST(percentages_are_from_1_to_100),
         TEST(a_factor_is_one_or_more),
         TEST(a_chunk_is_a_power_of_two_within_bounds),
+        TEST(an_alignment_is_a_power_of_two_up_to_the_chunk),
         TEST(a_device_is_a_number),
         TEST(all_is_an_initial_size),
         TEST(a_threshold_is_a_size),

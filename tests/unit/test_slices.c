@@ -22,7 +22,7 @@ static void expect_valid(void)
 
 static int set_up(void **state)
 {
-    tn_slices_init(&slices, 10);
+    tn_slices_init(&slices, 10, TN_SLICE_BYTES_MIN);
     return 0;
 }
 
@@ -109,7 +109,7 @@ static void a_class_is_the_smallest_that_holds_the_request(void **state)
 static void expect_classes(unsigned chunk_log2, unsigned least_log2, unsigned count)
 {
     struct tn_slices other;
-    tn_slices_init(&other, chunk_log2);
+    tn_slices_init(&other, chunk_log2, TN_SLICE_BYTES_MIN);
     assert_int_equal(other.class_count, count);
     assert_int_equal(other.size_max, count > 0 ? (size_t)1 << (chunk_log2 - 1) : 0);
     for (unsigned i = 0; i < count; i++) {
@@ -181,7 +181,7 @@ static void no_room_changes_nothing(void **state)
     unsigned failed_count = 0;
     for (unsigned n = 1;; n++) {
         host_memory_faults_begin(n);
-        tn_slices_init(&slices, 10);
+        tn_slices_init(&slices, 10, TN_SLICE_BYTES_MIN);
         bool has_room = true;
         for (unsigned i = 0; i < 40 && has_room; i++) {
             has_room = tn_slices_reserve(&slices, 5);
@@ -279,7 +279,7 @@ static uint32_t adopt_pair(uint32_t slab, uint16_t number)
 
 static void a_borrowers_slabs_are_adopted_as_they_are(void **state)
 {
-    tn_slices_init(&borrower, 10);
+    tn_slices_init(&borrower, 10, TN_SLICE_BYTES_MIN);
     uint32_t own = add_pair(A);
     tn_slices_take(&slices, own, 7);
     uint32_t waiting_own = add_full_pair(B);
@@ -322,7 +322,7 @@ static void a_borrowers_slabs_are_adopted_as_they_are(void **state)
 
 static void a_borrower_that_forgot_all_begins_anew(void **state)
 {
-    tn_slices_init(&borrower, 10);
+    tn_slices_init(&borrower, 10, TN_SLICE_BYTES_MIN);
     uint32_t first = borrow_pair(A, 100);
     tn_slices_free(&borrower, first, 0, on(BIT(A) | BIT(C), 1));
     tn_slices_free(&borrower, borrow_pair(B, 200), 1, on(BIT(B), 1));
@@ -340,7 +340,7 @@ static void a_borrower_that_forgot_all_begins_anew(void **state)
 
 static void what_is_promised_nobody_else_gets(void **state)
 {
-    tn_slices_init(&borrower, 10);
+    tn_slices_init(&borrower, 10, TN_SLICE_BYTES_MIN);
     slices.slab_count_max = 40;
     uint32_t slab = add_pair(A);
     tn_slices_take(&slices, slab, 1);
@@ -366,7 +366,7 @@ static void a_promise_that_fails_changes_nothing(void **state)
 {
     unsigned failed_count = 0;
     for (unsigned n = 1;; n++) {
-        tn_slices_init(&slices, 10);
+        tn_slices_init(&slices, 10, TN_SLICE_BYTES_MIN);
         host_memory_faults_begin(n);
         bool is_promised = tn_slices_promise(&slices, 2, 100);
         bool has_failed = host_memory_faults_end();

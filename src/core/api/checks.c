@@ -86,6 +86,13 @@ tarn_status tn_check_options(const tarn_pool_options *options)
                        "chunk_bytes is %zu, not a power of two from %d to %zu", chunk_bytes,
                        TARN_CHUNK_BYTES_MIN, TARN_CHUNK_BYTES_MAX);
     }
+    if (!tn_is_power_of_two(options->alignment_bytes) ||
+        options->alignment_bytes < TARN_ALIGNMENT_BYTES_MIN ||
+        options->alignment_bytes > chunk_bytes) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "alignment_bytes is %zu, not a power of two from %d to chunk_bytes, %zu",
+                       options->alignment_bytes, TARN_ALIGNMENT_BYTES_MIN, chunk_bytes);
+    }
     /* Negated, so that a NaN is refused too. */
     if (!(options->growth_factor >= 1.0)) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "growth_factor is %g, not 1 or more",

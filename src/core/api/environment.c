@@ -23,7 +23,7 @@ static const char *const variables[] = {
     "TARN_GROWTH",  "TARN_RELEASE",    "TARN_VANISH",  "TARN_CONTIGUOUS",
     "TARN_STEP",    "TARN_SHAREABLE",  "TARN_DISABLE", "TARN_IDENTIFY_STREAMS",
     "TARN_DEVICE",  "TARN_KIND",       "TARN_RANKS",   "TARN_FIT",
-    "TARN_DEBUG",   "TARN_QUARANTINE", "TARN_SLICES",
+    "TARN_DEBUG",   "TARN_QUARANTINE", "TARN_SLICES",  "TARN_ALIGNMENT",
 };
 
 static const char *value_of(const char *name)
@@ -247,6 +247,20 @@ static tarn_status read_chunk(size_t *chunk_bytes)
     return fail_for("TARN_CHUNK", value_of("TARN_CHUNK"), "a power of two from 256 to 32M");
 }
 
+/* Requires that the chunk was read before. */
+static tarn_status read_alignment(tarn_pool_options *options)
+{
+    const char *name = "TARN_ALIGNMENT";
+    size_t *alignment_bytes = &options->alignment_bytes;
+    tarn_status status = read_bytes(name, alignment_bytes);
+    if (status != TARN_STATUS_OK || !value_of(name)) return status;
+    if (tn_is_power_of_two(*alignment_bytes) && *alignment_bytes >= TARN_ALIGNMENT_BYTES_MIN &&
+        *alignment_bytes <= options->chunk_bytes) {
+        return TARN_STATUS_OK;
+    }
+    return fail_for(name, value_of(name), "a power of two from 16 to the bytes of a chunk");
+}
+
 static tarn_status read_step(size_t *step_bytes)
 {
     const char *name = "TARN_STEP";
@@ -356,6 +370,7 @@ tarn_status tn_environment_read(struct tn_environment *given)
     tn_variable_names_check(); /* before a name that is right fails for a value */
     tarn_status status = read_initial(&environment.options.initial_bytes);
     if (status == TARN_STATUS_OK) status = read_chunk(&environment.options.chunk_bytes);
+    if (status == TARN_STATUS_OK) status = read_alignment(&environment.options);
     if (status == TARN_STATUS_OK) status = read_limit(&environment);
     if (status == TARN_STATUS_OK)
         status = read_bytes("TARN_GROWTH_MAX", &environment.options.growth_bytes_max);

@@ -342,6 +342,7 @@ tarn_status tn_debug_alloc(struct tarn_pool *pool, size_t size_bytes, size_t ali
     note_origin(pool->debug, &record->allocated);
     record->label = label_to_count(pool->debug);
     tarn_status status = TARN_STATUS_SIZE_TOO_LARGE;
+    alignment_bytes = tn_max(alignment_bytes, pool->alignment_bytes);
     if (place(pool->debug, size_bytes, alignment_bytes, &record->range)) {
         status = alloc_recorded(pool, record, alignment_bytes, stream, address_out);
     } else {

@@ -27,12 +27,12 @@ void tn_slices_init_without(struct tn_slices *slices)
     }
 }
 
-void tn_slices_init(struct tn_slices *slices, unsigned chunk_log2)
+void tn_slices_init(struct tn_slices *slices, unsigned chunk_log2, size_t least_bytes)
 {
+    TN_ASSERT(tn_is_power_of_two(least_bytes) && least_bytes >= TN_SLICE_BYTES_MIN);
     tn_slices_init_without(slices);
-    if (chunk_log2 > TN_SLICES_CHUNK_LOG2_MAX) return;
-    unsigned least_log2 = tn_lowest_bit(TN_SLICE_BYTES_MIN);
-    TN_ASSERT(chunk_log2 > least_log2);
+    unsigned least_log2 = tn_lowest_bit(least_bytes);
+    if (chunk_log2 > TN_SLICES_CHUNK_LOG2_MAX || chunk_log2 <= least_log2) return;
     if (chunk_log2 > least_log2 + TN_SLICES_PER_SLAB_LOG2_MAX)
         least_log2 = chunk_log2 - TN_SLICES_PER_SLAB_LOG2_MAX;
     slices->chunk_log2 = chunk_log2;

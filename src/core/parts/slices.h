@@ -3,7 +3,7 @@
  * slices: chunks cut into slices of one size, for requests smaller than half a chunk.
  *
  * A cut chunk is a slab. In the region index it is a live region; this module knows which of its slices are
- * live. Classes are powers of two, from 16 bytes, or a 64th of a chunk, to half a chunk:
+ * live. Classes are powers of two, from the pool's alignment of 16 bytes or more, or a 64th of a chunk, to half a chunk:
  *
  *     slab of 64-byte slices   │ live │      │ live │ live │ past │      │ ...           1024 bytes
  *     free                     0      1      0      0      0      1        its stream may have them
@@ -119,8 +119,9 @@ struct tn_slices {
     struct tn_slice_class classes[TN_SLICE_CLASS_COUNT_MAX];
 };
 
-/* Cuts nothing if chunks are larger than TN_SLICES_CHUNK_LOG2_MAX. */
-void tn_slices_init(struct tn_slices *slices, unsigned chunk_log2);
+/* No slice is smaller than least_bytes, a power of two of at least TN_SLICE_BYTES_MIN. Cuts nothing if that is more than
+ * half a chunk, or if chunks are larger than TN_SLICES_CHUNK_LOG2_MAX. */
+void tn_slices_init(struct tn_slices *slices, unsigned chunk_log2, size_t least_bytes);
 /* Cuts nothing at all. */
 void tn_slices_init_without(struct tn_slices *slices);
 void tn_slices_fini(struct tn_slices *slices);

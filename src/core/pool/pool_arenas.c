@@ -93,7 +93,8 @@ static bool make_room(struct tarn_pool *pool, struct tn_arena *arena,
 
 static void prepare_slices(const struct tarn_pool *pool, struct tn_arena *arena)
 {
-    if (!arena->has_slices) tn_slices_init(&arena->part.slices, pool->chunk_log2);
+    if (!arena->has_slices)
+        tn_slices_init(&arena->part.slices, pool->chunk_log2, pool->alignment_bytes);
     arena->has_slices = true;
 }
 

@@ -8,7 +8,7 @@ void tn_pool_init_slices(struct tarn_pool *pool, const tarn_pool_options *option
 {
     /* In debug mode zones surround each block. A pool that passes through has no chunk to share. */
     if (options->slices && options->debug == 0 && !options->passes_through) {
-        tn_slices_init(&pool->own.slices, pool->chunk_log2);
+        tn_slices_init(&pool->own.slices, pool->chunk_log2, pool->alignment_bytes);
     } else {
         tn_slices_init_without(&pool->own.slices);
     }

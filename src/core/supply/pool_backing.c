@@ -26,7 +26,8 @@ static size_t tight_bytes(const struct tarn_pool *pool, const struct tn_request 
 
 static size_t alignment_needed(const struct tarn_pool *pool, const struct tn_request *request)
 {
-    size_t least = pool->passes_through ? TARN_CHUNK_BYTES_MIN : (size_t)1 << pool->chunk_log2;
+    size_t least = pool->passes_through ? tn_max(TARN_CHUNK_BYTES_MIN, pool->alignment_bytes)
+                                        : (size_t)1 << pool->chunk_log2;
     return tn_max(least, request->alignment_bytes);
 }
 
