@@ -11,13 +11,12 @@ static tarn_status introduce(struct tarn_pool *pool, tarn_stream stream)
 {
     uint32_t number;
     tarn_stream refused = NULL;
-    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     tn_pool_lock(pool);
     bool is_known = tn_pool_find_introduced_stream(pool, stream, &number);
     tn_pool_unlock(pool);
     if (is_known) return TARN_STATUS_OK;
     tn_pool_lock_growth(pool);
-    result = tn_stream_reuse_introduce(pool, &stream, 1, &refused);
+    tarn_backend_result result = tn_stream_reuse_introduce(pool, &stream, 1, &refused);
     tn_pool_unlock_growth(pool);
     return result.status == TARN_STATUS_OK ? TARN_STATUS_OK
                                            : tn_stream_reuse_fail(pool, refused, result);

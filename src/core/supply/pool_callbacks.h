@@ -58,6 +58,6 @@ bool tn_pool_await_callback(struct tarn_pool *pool);
 tarn_status tn_pool_observe(struct tarn_pool *pool, tarn_static_pool_callback on_created,
                             tarn_static_pool_callback on_destroyed, void *user,
                             tarn_observer *observer_out);
-tarn_status tn_pool_unobserve(struct tarn_pool *pool, tarn_observer observer);
+tarn_status tn_pool_unobserve(struct tarn_pool *pool, tarn_observer number);
 
 #endif
