@@ -15,7 +15,7 @@
  * docs/recording.md the whole story.
  *
  * Contents: allocations and frees of all pools of the process, by any call that succeeds.
- *  - Zero bytes: an allocation and its free at the same moment. Frees of NULL are left out.
+ *  - Zero bytes that got NULL: an allocation and its free at the same moment. Frees of NULL are left out.
  *  - A resize: a free and an allocation at the same moment.
  *  - Labels that tarn_label_push gave, in lines before their allocations.
  *  - A free after several streams: a free on the first of them.

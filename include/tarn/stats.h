@@ -53,7 +53,7 @@ typedef struct tarn_stats {
     size_t footprint_bytes; /* held from the backend */
     size_t footprint_bytes_max;
 
-    size_t live_count; /* allocations, slices too, but none of zero bytes */
+    size_t live_count; /* allocations, slices too; of zero bytes only with zero_has_address */
     size_t live_count_max;
 
     size_t static_pool_count; /* pieces of vendor memory; steps in a contiguous pool */

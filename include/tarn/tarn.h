@@ -324,6 +324,11 @@ typedef struct tarn_pool_options {
     /* The variables of the environment change the options: see "The environment". TARN_DEVICE and TARN_KIND do so if
      * backend is NULL. Default false; process-wide pools always do. */
     bool reads_environment;
+
+    /* An allocation of zero bytes has an address that no other live one has, and is freed like any other. It counts as
+     * one byte everywhere: in statistics, tarn_pool_find and labels; a free that tells its size may say 0 or 1. Default
+     * false: it is NULL. */
+    bool zero_has_address;
 } tarn_pool_options;
 
 #define TARN_POOL_OPTIONS_COMMON_VALUES(SET)           \
@@ -399,7 +404,8 @@ TARN_API tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks
 /* -------------------------------------------------------------------------- alloc and free ----- */
 
 /*
- * Allocates size_bytes for use on the device's default stream. Zero bytes succeed with a NULL address.
+ * Allocates size_bytes for use on the device's default stream. Zero bytes succeed with a NULL address, unless the pool
+ * has zero_has_address.
  *
  * Alignment: the address is a multiple of the pool's alignment_bytes, 256 by default.
  *
@@ -629,7 +635,8 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
 
 /*
  * Frees like tarn_pool_free, and checks the size: size_bytes is what was asked for, at the allocation or at
- * the last resize. If the allocation has another size, nothing is freed. NULL with 0 bytes does nothing.
+ * the last resize. If the allocation has another size, nothing is freed. NULL with 0 bytes does nothing. In a pool with
+ * zero_has_address, 0 bytes and 1 byte are the same.
  * Status: those of tarn_pool_free, and WRONG_SIZE: the message has both sizes.
  * Cost: that of tarn_pool_free.
  */
@@ -640,8 +647,8 @@ TARN_API tarn_status tarn_pool_free_sized_on(tarn_pool *pool, void *address, siz
                                              tarn_stream stream);
 
 /*
- * Allocates `count` blocks, all or nothing: sizes_bytes[i] bytes at addresses_out[i], NULL for zero bytes,
- * placed like `count` calls of tarn_pool_alloc in a row. With count 0 it does nothing, and the arrays may
+ * Allocates `count` blocks, all or nothing: sizes_bytes[i] bytes at addresses_out[i], zero bytes as in
+ * tarn_pool_alloc, placed like `count` calls of it in a row. With count 0 it does nothing, and the arrays may
  * be NULL.
  *  - While the pool's own memory serves, other threads see the whole batch or nothing of it. An entry that
  *    needs more, growth for example, is served by itself, and other threads may come between. So is every
@@ -877,7 +884,7 @@ TARN_API tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture,
  * Creates a pool over memory that the caller has: of any kind, also an allocation of another pool. The pool
  * is one static pool. It never grows, and never reads or writes the memory, which must stay until the pool
  * is destroyed. Only whole chunks at multiples of the chunk size are used.
- *  - Of the options, which may be NULL, these have an effect: chunk_bytes, alignment_bytes, fit, slices,
+ *  - Of the options, which may be NULL, these have an effect: chunk_bytes, alignment_bytes, zero_has_address, fit, slices,
  *    TARN_DEBUG_SITES of debug, on_static_pool_created, on_static_pool_destroyed, user and name.
  *  - The pool has no backend, and so no events: memory that was freed on one stream does not serve another.
  *    "Memory that the caller has" tells what that means for several streams.

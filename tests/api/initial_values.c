@@ -35,7 +35,7 @@ static void check_pool_options(void)
     EXPECT_SIZE(tarn_pool_options, options, TARN_POOL_OPTIONS_INIT);
     EXPECT(options.backend == NULL);
     EXPECT(options.chunk_bytes == TARN_CHUNK_BYTES_DEFAULT);
-    EXPECT(options.alignment_bytes == TARN_ALIGNMENT_BYTES_DEFAULT);
+    EXPECT(options.alignment_bytes == TARN_ALIGNMENT_BYTES_DEFAULT && !options.zero_has_address);
     EXPECT(options.initial_bytes == TARN_INITIAL_BYTES_DEFAULT);
     EXPECT(options.growth_factor >= 2.0 && options.growth_factor <= 2.0);
     EXPECT(options.growth_bytes_max == TARN_GROWTH_BYTES_MAX_DEFAULT);

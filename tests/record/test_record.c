@@ -157,6 +157,34 @@ static void test_labels_are_recorded(void **state)
     }
 }
 
+/* With an address they live until that is freed, and have no bytes all the same. */
+static void test_zero_bytes_with_an_address_are_recorded(void **state)
+{
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.zero_has_address = true;
+    tarn_pool *pool;
+    expect_ok(tarn_pool_create_over((void *)((uintptr_t)1 << 40), 64 * MIB, &options, &pool));
+    const size_t sizes[] = { 0, 100 };
+    void *a[4];
+    expect_ok(tarn_record_start("zeros"));
+    a[0] = alloc(pool, 0);
+    expect_ok(tarn_pool_alloc_many(pool, 2, sizes, &a[1]));
+    a[3] = alloc(pool, 0);
+    expect_ok(tarn_pool_free_sized(pool, a[1], 0));
+    expect_ok(tarn_pool_free_many(pool, 2, &a[2]));
+    expect_ok(tarn_pool_free(pool, a[0]));
+    expect_ok(tarn_record_stop());
+    expect_trace_lines("zeros", "a 0 0 0\n"
+                                "a 1 0 0\n"
+                                "a 2 100 0\n"
+                                "a 3 0 0\n"
+                                "f 1 0 0\n"
+                                "f 2 100 0\n"
+                                "f 3 0 0\n"
+                                "f 0 0 0\n");
+    expect_ok(tarn_pool_destroy(pool));
+}
+
 /* What is freed of a batch that fails was never anybody's. */
 static void test_a_batch_that_fails_is_not_recorded(void **state)
 {
@@ -791,6 +819,7 @@ int main(int argc, char **argv)
         return run_and_write_down(stop_by_a_call_and_exit);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_call_is_recorded),
+        cmocka_unit_test(test_zero_bytes_with_an_address_are_recorded),
         cmocka_unit_test(test_batches_and_resizes_are_recorded),
         cmocka_unit_test(test_labels_are_recorded),
         cmocka_unit_test(test_a_batch_that_fails_is_not_recorded),

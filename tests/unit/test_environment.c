@@ -32,7 +32,8 @@ static const char *const names[] = { "TARN_INITIAL",
                                      "TARN_IDENTIFY_STREAMS",
                                      "TARN_FIT",
                                      "TARN_SLICES",
-                                     "TARN_ALIGNMENT" };
+                                     "TARN_ALIGNMENT",
+                                     "TARN_ZERO_ADDRESS" };
 
 static int unset_all(void **state)
 {
@@ -81,6 +82,7 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_null(environment->options.backend);
     assert_int_equal(environment->options.chunk_bytes, defaults.chunk_bytes);
     assert_int_equal(environment->options.alignment_bytes, defaults.alignment_bytes);
+    assert_false(environment->options.zero_has_address);
     assert_int_equal(environment->options.initial_bytes, defaults.initial_bytes);
     assert_true(environment->options.growth_factor == defaults.growth_factor);
     assert_int_equal(environment->options.growth_bytes_max, defaults.growth_bytes_max);
@@ -134,7 +136,8 @@ static void all_variables_are_read_together(void **state)
                                           "1",
                                           "first_fit",
                                           "0",
-                                          "2K" };
+                                          "2K",
+                                          "1" };
     _Static_assert(sizeof values == sizeof names, "one for each");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         setenv(names[i], values[i], 1);
@@ -148,6 +151,7 @@ static void all_variables_are_read_together(void **state)
     assert_int_equal(environment.options.growth_bytes_max, 2 * GB);
     assert_int_equal(environment.options.chunk_bytes, 4 * KB);
     assert_int_equal(environment.options.alignment_bytes, 2 * KB);
+    assert_true(environment.options.zero_has_address);
     assert_int_equal(environment.location.device, 3);
     assert_int_equal(environment.options.rank_count, 6);
     assert_int_equal(environment.options.release_threshold_bytes, GB);
@@ -416,6 +420,9 @@ static void a_switch_is_0_or_1(void **state)
     assert_true(read_with("TARN_SLICES", "1").options.slices);
     assert_false(read_with("TARN_SLICES", "0").options.slices);
     expect_refused("TARN_SLICES", "no");
+    assert_true(read_with("TARN_ZERO_ADDRESS", "1").options.zero_has_address);
+    assert_false(read_with("TARN_ZERO_ADDRESS", "0").options.zero_has_address);
+    expect_refused("TARN_ZERO_ADDRESS", "null");
     assert_true(read_with("TARN_IDENTIFY_STREAMS", "1").options.identifies_streams);
     assert_false(read_with("TARN_IDENTIFY_STREAMS", "0").options.identifies_streams);
     expect_refused("TARN_IDENTIFY_STREAMS", "yes");

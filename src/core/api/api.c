@@ -104,12 +104,22 @@ static TN_NOINLINE tarn_status free_block(tarn_pool *pool, void *address, tarn_s
     return finish_free(pool, address, NULL, stream, freed);
 }
 
+/* If an allocation of zero bytes counts as one byte, the common way has not freed it, since the told size is 0. */
+static TN_COLD tarn_status finish_free_sized(tarn_pool *pool, void *address, size_t told_bytes,
+                                             tarn_stream stream, enum tn_free_result freed)
+{
+    size_t served_bytes = tn_pool_served_bytes(pool, told_bytes);
+    if (served_bytes != told_bytes)
+        return tn_free_anywhere(pool, address, &served_bytes, &stream, 1);
+    return finish_free(pool, address, &told_bytes, stream, freed);
+}
+
 static TN_NOINLINE tarn_status free_block_sized(tarn_pool *pool, void *address, size_t told_bytes,
                                                 tarn_stream stream)
 {
     enum tn_free_result freed = tn_pool_try_free(pool, (uintptr_t)address, &told_bytes, &stream, 1);
     if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
-    return finish_free(pool, address, &told_bytes, stream, freed);
+    return finish_free_sized(pool, address, told_bytes, stream, freed);
 }
 
 /* Takes the stream by value, so that the public functions need not store it in memory and can make tail calls. */
@@ -153,6 +163,7 @@ static TN_COLD tarn_status check_and_free_sized(tarn_pool *pool, void *address, 
         return tn_fail(TARN_STATUS_WRONG_SIZE, "NULL is an allocation of 0 bytes, not of %zu",
                        size_bytes);
     }
+    size_bytes = tn_pool_served_bytes(pool, size_bytes);
     return tn_careful_free(pool, address, &size_bytes, &stream, 1, caller);
 }
 

@@ -19,11 +19,12 @@
 
 /* All variables that tn_environment_read reads. */
 static const char *const variables[] = {
-    "TARN_INITIAL", "TARN_CHUNK",      "TARN_LIMIT",   "TARN_GROWTH_MAX",
-    "TARN_GROWTH",  "TARN_RELEASE",    "TARN_VANISH",  "TARN_CONTIGUOUS",
-    "TARN_STEP",    "TARN_SHAREABLE",  "TARN_DISABLE", "TARN_IDENTIFY_STREAMS",
-    "TARN_DEVICE",  "TARN_KIND",       "TARN_RANKS",   "TARN_FIT",
-    "TARN_DEBUG",   "TARN_QUARANTINE", "TARN_SLICES",  "TARN_ALIGNMENT",
+    "TARN_INITIAL",      "TARN_CHUNK",      "TARN_LIMIT",   "TARN_GROWTH_MAX",
+    "TARN_GROWTH",       "TARN_RELEASE",    "TARN_VANISH",  "TARN_CONTIGUOUS",
+    "TARN_STEP",         "TARN_SHAREABLE",  "TARN_DISABLE", "TARN_IDENTIFY_STREAMS",
+    "TARN_DEVICE",       "TARN_KIND",       "TARN_RANKS",   "TARN_FIT",
+    "TARN_DEBUG",        "TARN_QUARANTINE", "TARN_SLICES",  "TARN_ALIGNMENT",
+    "TARN_ZERO_ADDRESS",
 };
 
 static const char *value_of(const char *name)
@@ -394,6 +395,8 @@ tarn_status tn_environment_read(struct tn_environment *given)
     if (status == TARN_STATUS_OK) status = read_debug(&environment.options.debug);
     if (status == TARN_STATUS_OK) status = read_quarantine(&environment.options.quarantine_bytes);
     if (status == TARN_STATUS_OK) status = read_switch("TARN_SLICES", &environment.options.slices);
+    if (status == TARN_STATUS_OK)
+        status = read_switch("TARN_ZERO_ADDRESS", &environment.options.zero_has_address);
     if (status == TARN_STATUS_OK) *given = environment;
     return status;
 }

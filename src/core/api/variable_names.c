@@ -44,6 +44,7 @@ static const char *const of_library[] = {
     "TARN_TRACE",
     "TARN_SHAREABLE",
     "TARN_VANISH",
+    "TARN_ZERO_ADDRESS",
 };
 
 /* Of tools, recorders, tests, scripts and the build. */

@@ -99,6 +99,7 @@ tarn_status tn_batch_free(struct tarn_pool *pool, size_t count, void *const *add
 static tarn_status alloc_entry(struct tarn_pool *pool, size_t size_bytes, tarn_stream stream,
                                void **address_out)
 {
+    size_bytes = tn_pool_served_bytes(pool, size_bytes);
     if (size_bytes == 0) {
         tn_pool_count_empty_alloc(pool);
         *address_out = NULL;

@@ -16,12 +16,13 @@ tarn_status tn_careful_alloc(struct tarn_pool *pool, size_t size_bytes, size_t a
                              tarn_stream stream, const void *caller, void **address_out)
 {
     tarn_status status = TARN_STATUS_OK;
-    if (size_bytes == 0) {
+    size_t served_bytes = tn_pool_served_bytes(pool, size_bytes);
+    if (served_bytes == 0) {
         tn_pool_count_empty_alloc(pool);
         *address_out = NULL;
     } else {
         if (pool->notes_callers) tn_note_caller(pool, caller);
-        status = tn_alloc(pool, size_bytes, alignment_bytes, stream, address_out);
+        status = tn_alloc(pool, served_bytes, alignment_bytes, stream, address_out);
     }
     if (status == TARN_STATUS_OK && tn_recorder_is_on())
         tn_recording_note_alloc(pool, *address_out, size_bytes, stream);

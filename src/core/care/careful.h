@@ -19,7 +19,7 @@ static inline bool tn_pool_needs_care(const struct tarn_pool *pool)
     return atomic_load_explicit(&pool->needs_care, memory_order_relaxed) != 0;
 }
 
-/* Zero bytes give NULL. */
+/* Zero bytes give NULL, or an address if the pool has zero_has_address. A recording has the zero. */
 tarn_status tn_careful_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                              tarn_stream stream, const void *caller, void **address_out);
 

@@ -66,6 +66,7 @@ tarn_pool_options tn_pool_life_options_over(const tarn_pool_options *options, si
     tarn_pool_options over = TARN_POOL_OPTIONS_INIT;
     over.chunk_bytes = options->chunk_bytes;
     over.alignment_bytes = options->alignment_bytes;
+    over.zero_has_address = options->zero_has_address;
     over.initial_bytes = size_bytes;
     over.limit_bytes = size_bytes;
     over.debug = options->debug;

@@ -54,6 +54,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->is_unwatched = false;
     pool->chunk_log2 = tn_lowest_bit(options->chunk_bytes);
     pool->alignment_bytes = options->alignment_bytes;
+    pool->zero_has_address = options->zero_has_address;
     pool->release_threshold_bytes = options->release_threshold_bytes;
     pool->returns_when_empty = options->returns_when_empty;
     pool->passes_through = options->passes_through;

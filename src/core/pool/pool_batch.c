@@ -12,6 +12,7 @@ static bool serve_entry(struct tarn_pool *pool, size_t size_bytes, tarn_stream s
                         void **address_out)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
+    size_bytes = tn_pool_served_bytes(pool, size_bytes);
     if (size_bytes == 0) {
         pool->own.stats.alloc_count++;
         *address_out = NULL;

@@ -12,7 +12,8 @@
 #include "../serve/pool_struct.h"
 
 /* Allocates the entries until one needs the ladder, and returns how many it has allocated. None in a pool that
- * passes through or has arenas. An entry of zero bytes gets NULL. */
+ * passes through or has arenas. An entry of zero bytes gets NULL, unless the pool
+ * has zero_has_address. */
 size_t tn_pool_serve_many(struct tarn_pool *pool, size_t count, const size_t *sizes_bytes,
                           tarn_stream stream, void **addresses_out);
 

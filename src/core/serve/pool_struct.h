@@ -78,7 +78,9 @@ struct tarn_pool {
 
     /* Constant from init to fini, read without a lock. */
     unsigned chunk_log2;
-    size_t alignment_bytes;   /* of every address; at most a chunk */
+    size_t alignment_bytes; /* of every address; at most a chunk */
+    bool
+        zero_has_address; /* a request of zero bytes is served as one of one byte; else it gets NULL */
     bool releases_after_free; /* a free may give static pools back */
     bool returns_when_empty;
     bool forbids_free_memory; /* tells the address sanitizer; false in builds without it */

@@ -34,6 +34,12 @@ TN_HOT struct tn_request tn_request_make(const struct tarn_pool *pool, size_t si
     };
 }
 
+/* Returns the bytes that a request is served as, or that its free may tell. 0: the request gets NULL. */
+static inline size_t tn_pool_served_bytes(const struct tarn_pool *pool, size_t size_bytes)
+{
+    return size_bytes == 0 && pool->zero_has_address ? 1 : size_bytes;
+}
+
 static inline size_t tn_request_used_bytes(const struct tarn_pool *pool,
                                            const struct tn_request *request)
 {
