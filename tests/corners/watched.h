@@ -26,7 +26,8 @@ enum {
     CAPTURED_MAX = 16,
     PIECES_MAX = 4096,
     RANGES_MAX = 4,
-    CALLS_MAX = 100000 /* of the vendor in one call of a pool: it has no end */
+    /* Of the vendor in one call of a pool: it has no end. A device of 8 GiB has 2 million steps of a page. */
+    CALLS_MAX = 5000000
 };
 
 #define FAULT_TABLE(X)                \
