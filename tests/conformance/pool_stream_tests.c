@@ -420,6 +420,22 @@ static void memory_is_given_back_after_the_work_on_it(void **state)
     end(&scene);
 }
 
+/* As of Kokkos: one stream of the program's own, which no call of the pool names. */
+static void a_program_of_one_other_stream_need_not_name_it(void **state)
+{
+    struct scene scene = begin(state, 1);
+    void *first = NULL;
+    for (int i = 0; i < 10; i++) {
+        void *block;
+        expect_ok(tarn_pool_alloc(scene.pool, BLOCK_BYTES, &block));
+        if (i == 0) first = block;
+        assert_ptr_equal(block, first);
+        use_on(&scene, block, scene.streams[1]);
+        expect_ok(tarn_pool_free(scene.pool, block));
+    }
+    end(&scene);
+}
+
 int run_pool_stream_tests(const struct target *target)
 {
     static const struct CMUnitTest tests[] = {
@@ -432,6 +448,7 @@ int run_pool_stream_tests(const struct target *target)
         TEST(what_several_read_is_written_after_all_of_them),
         TEST(what_is_united_is_written_after_all_who_had_a_part),
         TEST(memory_is_given_back_after_the_work_on_it),
+        TEST(a_program_of_one_other_stream_need_not_name_it),
     };
     fixture_set_target(target);
     return cmocka_run_group_tests_name(target->name, tests, NULL, NULL);
