@@ -470,9 +470,9 @@ static void wrong_groups_are_found(void **state)
         orders[i]->places[0]++;
         expect_search_wrong();
         orders[i]->places[0]--;
-        orders[i]->value_log2 += 8;
+        orders[i]->value_log2 += 32;
         expect_search_wrong();
-        orders[i]->value_log2 -= 8;
+        orders[i]->value_log2 -= 32;
         orders[i]->first++;
         expect_search_wrong();
         orders[i]->first--;

@@ -33,7 +33,7 @@
 
 #include "static_pool.h"
 
-#define TN_STATIC_POOL_GROUP_COUNT 256
+#define TN_STATIC_POOL_GROUP_COUNT 512
 
 /* Behind the places that are used is one whose static pool is NULL, and which ends beyond all values. */
 struct tn_static_pool_place {
