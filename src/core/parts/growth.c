@@ -104,7 +104,10 @@ static size_t capped_wish_bytes(const struct tn_growth_policy *policy,
         while (wish >= state->refused_bytes)
             wish /= 2;
     }
-    if (!state->is_first) wish = tn_min(wish, most) / needed_bytes * needed_bytes;
+    if (!state->is_first) {
+        wish = tn_min(wish, most);
+        wish -= wish % tn_max(needed_bytes, 1);
+    }
     return rounded_bytes(wish, granule_bytes(policy, state), most);
 }
 
