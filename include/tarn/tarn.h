@@ -109,8 +109,8 @@ extern "C" {
  * hipSetDevice has set. The first call creates that pool, with the default options as the environment changes them: see
  * "process-wide pools" below. TARN_DEVICE in the environment names another device, for the whole process.
  *
- * TARN_CONTIGUOUS=1 holds the least, where the device has ranges: 537 MB for a mesh program with 487 MB live. By
- * default the pool is a list of pieces, which IPC and MPI expect, and may hold twice what is live.
+ * Memory: the pool is a list of pieces, which IPC and MPI expect, and may hold twice what is live. With
+ * TARN_CONTIGUOUS=1 a mesh program with 487 MB live held 537 MB, on a device that has ranges.
  * Status: those of tarn_pool_alloc. The call that creates the pool also answers
  *  - INVALID_ENVIRONMENT: a variable has a value that does not parse, or that another variable forbids; the
  *    message names it.
