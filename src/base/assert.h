@@ -16,7 +16,7 @@
 #endif
 
 /* Prints the failed condition with its place and aborts. */
-TN_COLD void tn_assert_failed(const char *condition, const char *file, int line);
+TN_ENDS_ANALYSIS TN_COLD void tn_assert_failed(const char *condition, const char *file, int line);
 
 #define TN_ASSERT(condition)                                \
     ((TN_CHECK_LEVEL) >= 1 && TN_UNLIKELY(!(condition))     \

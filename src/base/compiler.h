@@ -21,6 +21,12 @@
 #define TN_LAST_DESTRUCTOR __attribute__((destructor(101)))
 /* For the declaration of a variable of the library that hot code reads: otherwise its address takes a load. */
 #define TN_HIDDEN __attribute__((visibility("hidden")))
+/* The static analyzer takes it that the function does not return. */
+#ifdef __clang_analyzer__
+#define TN_ENDS_ANALYSIS __attribute__((analyzer_noreturn))
+#else
+#define TN_ENDS_ANALYSIS
+#endif
 /* The return address of the function, or of the one that it is inlined into. */
 #define TN_CALLER __builtin_return_address(0)
 #else

@@ -16,7 +16,7 @@ struct tn_environment {
 
 /* Reads all variables that docs/semantics.md lists. A variable that is not set changes nothing. Errors:
  * INVALID_ENVIRONMENT, whose message names the variable; then nothing is written. */
-tarn_status tn_environment_read(struct tn_environment *environment);
+tarn_status tn_environment_read(struct tn_environment *given);
 
 /* Writes the names of those variables that are set, with commas; "" if none is. A text without room is cut. */
 void tn_environment_name_set(char *text, size_t text_bytes);

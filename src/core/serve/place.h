@@ -44,13 +44,15 @@ TN_HOT bool tn_place_locate(const struct tarn_pool *pool, uintptr_t address,
     return true;
 }
 
-/* The place where a chunk of the pool starts. */
+/* The place where a chunk of the pool starts. Requires that a static pool has it. */
 static inline struct tn_place tn_place_of_chunk(const struct tarn_pool *pool, uint32_t chunk)
 {
     const struct tn_static_pool_place *found =
         tn_static_pool_list_place_of_chunk(&pool->list, chunk);
+    const struct tn_static_pool *owner = found->static_pool;
+    TN_ASSERT(owner != NULL);
     return (struct tn_place){
-        .owner = found->static_pool,
+        .owner = owner,
         .address = found->chunk_0_address + ((uintptr_t)chunk << pool->chunk_log2),
         .chunk = chunk,
     };
