@@ -806,7 +806,8 @@ TARN_API tarn_status tarn_device_pool(int device, tarn_memory_kind kind, tarn_po
 
 /*
  * Sets the options that process-wide pools are created with from now on; NULL: the defaults. Variables of the environment
- * go first. The name is copied; the fallback, and the functions' data, must stay. Their backend must be NULL.
+ * go first. The name is copied; the fallback, and the functions' data, must stay. Their backend must be NULL. Their functions
+ * must not call tarn_malloc while a process-wide pool is created (takes_initial_at_once) or destroyed.
  * Status: INVALID_OPTIONS: the message names the field. INVALID_ARGUMENT: there is a process-wide pool already.
  */
 TARN_API tarn_status tarn_default_pool_configure(const tarn_pool_options *options);

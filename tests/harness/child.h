@@ -66,6 +66,28 @@ static inline void expect_in_child(void (*function)(void *), void *argument)
     expect_child_to_end_well(child);
 }
 
+/* Runs the function in a forked child, and returns its output to standard error, up to a bound. Valid until the next such
+ * call. */
+static inline const char *error_output_of_child(void (*function)(void *))
+{
+    static char output[8192];
+    int ends[2];
+    ssize_t length = 0, got;
+    assert_int_equal(pipe(ends), 0);
+    int kept = dup(STDERR_FILENO);
+    assert_true(kept >= 0);
+    assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+    expect_in_child(function, NULL);
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    close(kept);
+    close(ends[1]);
+    while ((got = read(ends[0], output + length, sizeof output - 1 - (size_t)length)) > 0)
+        length += got;
+    close(ends[0]);
+    output[length] = '\0';
+    return output;
+}
+
 /* Executes this program anew with one argument. */
 static inline void expect_program_to_end_well(const char *argument)
 {

@@ -325,6 +325,17 @@ static void ranks_share_what_options_of_a_pool_say(void **state)
     }
 }
 
+static void a_limit_in_bytes_is_each_ranks_own(void **state)
+{
+    void *address;
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "8", 1);
+    setenv("TARN_LIMIT", "8M", 1);
+    address = allocate(6 * MIB);
+    expect_ok(tarn_free(address));
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_malloc(9 * MIB, &address));
+    expect_ok(tarn_default_pool_destroy());
+}
+
 /* --- options and the end --------------------------------------------------------------------------- */
 
 static void options_are_set_before_the_first_use(void **state)
@@ -416,6 +427,7 @@ int main(void)
         CASE(a_stream_serves_the_device_that_it_is_of),
         CASE(each_thread_has_its_device_and_may_free_for_another),
         CASE(ranks_share_what_options_of_a_pool_say),
+        CASE(a_limit_in_bytes_is_each_ranks_own),
         CASE(options_are_set_before_the_first_use),
         CASE(all_pools_end_or_none),
         CASE(a_forced_end_reports_and_gives_back),

@@ -71,6 +71,19 @@ static int set_up_named(void **state)
     return 0;
 }
 
+/* --- titles ---------------------------------------------------------------------------------------- */
+
+static void process_wide_pools_are_told_apart(void **state)
+{
+    options.name = NULL;
+    create();
+    pool->location = (struct tn_location){ 0, TARN_MEMORY_KIND_DEVICE };
+    atomic_store(&pool->is_for_process, true);
+    assert_non_null(line_of("process-wide pool"));
+    pool->location = (struct tn_location){ 1, TARN_MEMORY_KIND_PINNED };
+    assert_non_null(line_of("process-wide pool of device 1, pinned"));
+}
+
 /* --- labels ---------------------------------------------------------------------------------------- */
 
 static void labels_are_below_their_pool_the_largest_peak_first(void **state)
@@ -402,6 +415,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(labels_are_below_their_pool_the_largest_peak_first),
         TEST(few_labels_of_many_are_told),
+        TEST(process_wide_pools_are_told_apart),
         TEST(an_open_pool_has_a_line),
         TEST(a_pool_without_a_name_has_a_number),
         TEST(a_name_from_outside_is_escaped),

@@ -675,27 +675,6 @@ static void a_forked_child_goes_on(void **state)
 
 /* --- standard error and the environment --------------------------------------------------------------- */
 
-/* Runs the function in a child, and returns what it wrote to standard error. */
-static const char *error_output_of(void (*function)(void *))
-{
-    static char output[8192];
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    int kept = dup(STDERR_FILENO);
-    assert_true(kept >= 0);
-    assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
-    expect_in_child(function, NULL);
-    assert_true(dup2(kept, STDERR_FILENO) >= 0);
-    close(kept);
-    close(ends[1]);
-    ssize_t length = 0, got;
-    while ((got = read(ends[0], output + length, sizeof output - 1 - (size_t)length)) > 0)
-        length += got;
-    close(ends[0]);
-    output[length] = '\0';
-    return output;
-}
-
 static void tell_both_levels(void *unused)
 {
     tarn_set_log(TARN_LOG_LEVEL_INFO, NULL, NULL);
@@ -705,7 +684,7 @@ static void tell_both_levels(void *unused)
 
 static void without_a_function_lines_go_to_standard_error(void **state)
 {
-    assert_string_equal(error_output_of(tell_both_levels), "tarn: one\ntarn: warning: two\n");
+    assert_string_equal(error_output_of_child(tell_both_levels), "tarn: one\ntarn: warning: two\n");
 }
 
 static void use_a_pool_over_memory(void)
@@ -725,7 +704,7 @@ static void tell_by_environment(void *unused)
 static const char *output_with(const char *value)
 {
     setenv("TARN_LOG", value, 1);
-    const char *output = error_output_of(tell_by_environment);
+    const char *output = error_output_of_child(tell_by_environment);
     unsetenv("TARN_LOG");
     return output;
 }

@@ -23,7 +23,7 @@ struct piece {
     bool is_there;
 };
 
-/* What one observer was told, and what the test wants done then. */
+/* The calls that one observer got, and the acts that the test wants then. */
 struct watcher {
     pthread_mutex_t lock;
     struct piece pieces[PIECES_MAX];

@@ -125,31 +125,11 @@ static void use_nothing(void *unused)
     (void)tarn_version();
 }
 
-/* What a child that does so writes to standard error. */
-static const char *output_of(void (*function)(void *))
-{
-    static char output[8192];
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    int kept = dup(STDERR_FILENO);
-    assert_true(kept >= 0 && dup2(ends[1], STDERR_FILENO) >= 0);
-    expect_in_child(function, NULL);
-    assert_true(dup2(kept, STDERR_FILENO) >= 0);
-    close(kept);
-    close(ends[1]);
-    ssize_t length = 0, got;
-    while ((got = read(ends[0], output + length, sizeof output - 1 - (size_t)length)) > 0)
-        length += got;
-    close(ends[0]);
-    output[length] = '\0';
-    return output;
-}
-
 static void a_misspelt_name_is_told_once(void **state)
 {
     setenv("TARN_LIMT", "1G", 1);
     setenv("TARN_SEEDS", "1", 1);
-    const char *output = output_of(create_pools);
+    const char *output = error_output_of_child(create_pools);
     assert_non_null(
         strstr(output, "tarn: TARN_LIMT is no variable of tarn; did you mean TARN_LIMIT?\n"));
     assert_non_null(strstr(output, "tarn: TARN_SEEDS is no variable of tarn\n"));
@@ -157,7 +137,7 @@ static void a_misspelt_name_is_told_once(void **state)
     for (const char *at = output; (at = strchr(at, '\n')) != NULL; at++)
         line_count++;
     assert_int_equal(line_count, 2);
-    assert_string_equal(output_of(use_nothing), "");
+    assert_string_equal(error_output_of_child(use_nothing), "");
     unsetenv("TARN_LIMT");
     unsetenv("TARN_SEEDS");
 }
@@ -167,9 +147,9 @@ static void it_is_told_before_the_process_wide_pool_is_refused(void **state)
     static const char told[] = "tarn: TARN_KINDS is no variable of tarn; did you mean TARN_KIND?\n";
     setenv("TARN_KINDS", "host", 1);
     setenv("TARN_LIMIT", "much", 1);
-    assert_string_equal(output_of(use_tarn_malloc), told);
+    assert_string_equal(error_output_of_child(use_tarn_malloc), told);
     unsetenv("TARN_LIMIT");
-    assert_string_equal(output_of(use_tarn_malloc), told);
+    assert_string_equal(error_output_of_child(use_tarn_malloc), told);
     unsetenv("TARN_KINDS");
 }
 
@@ -180,7 +160,7 @@ static void other_variables_are_not_told(void **state)
     setenv("tarn_limit", "1", 1);
     setenv("TARN_SEED", "1", 1);
     setenv("TARN_ROOT", "/opt/tarn", 1);
-    assert_string_equal(output_of(create_pools), "");
+    assert_string_equal(error_output_of_child(create_pools), "");
     unsetenv("TARN_LIMT");
     unsetenv("TARNISH");
     unsetenv("tarn_limit");
@@ -192,9 +172,9 @@ static void nothing_is_told_with_the_log_off(void **state)
 {
     setenv("TARN_LIMT", "1G", 1);
     setenv("TARN_LOG", "off", 1);
-    assert_string_equal(output_of(create_pools), "");
+    assert_string_equal(error_output_of_child(create_pools), "");
     setenv("TARN_LOG", "warning", 1);
-    assert_non_null(strstr(output_of(create_pools), "TARN_LIMT"));
+    assert_non_null(strstr(error_output_of_child(create_pools), "TARN_LIMT"));
     unsetenv("TARN_LOG");
     unsetenv("TARN_LIMT");
 }
@@ -203,14 +183,14 @@ static void names_from_outside_are_escaped_and_cut(void **state)
 {
     char long_name[1000];
     setenv("TARN_\x1b[1m\n", "1", 1);
-    assert_string_equal(output_of(create_pools),
+    assert_string_equal(error_output_of_child(create_pools),
                         "tarn: TARN_\\x1b[1m\\x0a is no variable of tarn\n");
     unsetenv("TARN_\x1b[1m\n");
     memset(long_name, 'X', sizeof long_name);
     memcpy(long_name, "TARN_", 5);
     long_name[sizeof long_name - 1] = '\0';
     setenv(long_name, "1", 1);
-    const char *output = output_of(create_pools);
+    const char *output = error_output_of_child(create_pools);
     assert_int_equal(strncmp(output, "tarn: TARN_XXXX", 15), 0);
     assert_true(strlen(output) < 200);
     unsetenv(long_name);

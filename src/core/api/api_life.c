@@ -45,7 +45,7 @@ tarn_status tarn_pool_create_over(void *address, size_t size_bytes, const tarn_p
     return status;
 }
 
-/* Ends an open pool. What is told of it was noted before: the handle may soon be another pool's. */
+/* Ends an open pool. The message has a copy of its figures: after the end the handle may be another pool's. */
 static void end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool), const char *how)
 {
     bool is_told = tn_log_is_on(TARN_LOG_LEVEL_INFO);

@@ -105,7 +105,7 @@ tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_
 
 /* --- observers ----------------------------------------------------------------------------------- */
 
-/* What could not go back while the observer was told goes back now. */
+/* While the observer was told, no memory could go back. The pool gives it back now. */
 tarn_status tarn_pool_observe(tarn_pool *pool, tarn_static_pool_callback on_created,
                               tarn_static_pool_callback on_destroyed, void *user,
                               tarn_observer *observer_out)

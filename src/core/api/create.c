@@ -13,8 +13,9 @@
 #include "life_log.h"
 #include "ranks.h"
 
-/* The messages about options and devices name no variables, and the user may have set nothing else. */
-tarn_status tn_fail_with_variables(tarn_status status)
+/* Ends the message with the variables that are set, if the failure may come from them: the messages about options and
+ * devices name no variables, and the user may have set nothing else. */
+static tarn_status fail_with_variables(tarn_status status)
 {
     char variables[120];
     struct tn_saved_error saved = tn_error_save();
@@ -131,5 +132,5 @@ tarn_status tn_create_pool(const tarn_pool_options *options, const struct tn_loc
                              : tn_environment_read_disable(&environment.options.passes_through);
     if (status != TARN_STATUS_OK) return status;
     status = create(&environment.options, location ? location : &environment.location, pool_out);
-    return options->reads_environment ? tn_fail_with_variables(status) : status;
+    return options->reads_environment ? fail_with_variables(status) : status;
 }

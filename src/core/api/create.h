@@ -17,7 +17,4 @@
 tarn_status tn_create_pool(const tarn_pool_options *options, const struct tn_location *location,
                            tarn_pool **pool_out);
 
-/* Fails like `status`, with the variables that are set at the end of the message, if the status may come from them. */
-tarn_status tn_fail_with_variables(tarn_status status);
-
 #endif

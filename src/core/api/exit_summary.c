@@ -20,8 +20,9 @@
 #include "../../record/trace_path.h"
 #include "../care/debug_pool.h"
 #include "../care/pool_registry.h"
+#include "../serve/pool_log.h"
 
-#define TITLE_BYTES 64
+#define TITLE_BYTES 96
 
 /* Labels with the largest peaks, for each pool. */
 #define LABELS_MAX 8
@@ -109,13 +110,8 @@ static void set_title(struct line *line, const struct tarn_pool *pool, const cha
 {
     char escaped[TITLE_BYTES - 16];
     tn_escape_text(escaped, sizeof escaped, pool->name);
-    if (escaped[0] != '\0')
-        snprintf(line->title, sizeof line->title, "%s%s", escaped, state);
-    else if (atomic_load_explicit(&pool->is_for_process, memory_order_relaxed))
-        snprintf(line->title, sizeof line->title, "process-wide pool%s", state);
-    else
-        snprintf(line->title, sizeof line->title, "pool %llu%s", (unsigned long long)pool->number,
-                 state);
+    const struct tn_pool_title title = tn_pool_title(pool);
+    snprintf(line->title, sizeof line->title, "%s%s", escaped[0] ? escaped : title.text, state);
     line->number = pool->number;
     memcpy(line->backend, pool->backend_name, sizeof line->backend);
 }

@@ -59,7 +59,7 @@ static void append_limit(struct text *text, const struct tarn_pool *pool)
         append(text, ", limit %s", tn_bytes_text(limit_bytes).text);
 }
 
-/* What differs from the defaults. */
+/* The options that differ from the defaults. */
 static void append_rest(struct text *text, const struct tarn_pool *pool,
                         const tarn_pool_options *options)
 {

@@ -39,26 +39,18 @@ static size_t sum_of_neighbours(const struct tarn_pool *pool,
     return bytes;
 }
 
-static size_t footprint_bytes(struct tarn_pool *pool)
-{
-    tn_pool_lock(pool);
-    size_t bytes = pool->own.stats.footprint_bytes;
-    tn_pool_unlock(pool);
-    return bytes;
-}
-
 /* A pool may give memory back as soon as its quarantine is empty. */
 static size_t trim(struct tarn_pool *pool)
 {
     const struct tn_release_rule all = { 0 };
-    size_t before = footprint_bytes(pool);
+    size_t before = tn_pool_footprint_bytes(pool);
     tn_debug_empty_quarantine(pool);
     tn_pool_lock_growth(pool);
     struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
     if (pool->arriving_count == 0) given = tn_pool_release_free(pool, &all);
     tn_pool_tell_given(pool, &given, "another pool is out of memory");
     tn_pool_unlock_growth(pool);
-    size_t after = footprint_bytes(pool);
+    size_t after = tn_pool_footprint_bytes(pool);
     return before > after ? before - after : 0;
 }
 
@@ -251,7 +243,7 @@ static void note(const struct shortage *shortage, tarn_status status)
     noted.limit_bytes = pool->growth.limit_bytes == SIZE_MAX ? 0 : pool->growth.limit_bytes;
     note_pool(pool, &noted);
     note_device(pool, &noted);
-    noted.other_pools_bytes = sum_of_neighbours(pool, footprint_bytes);
+    noted.other_pools_bytes = sum_of_neighbours(pool, tn_pool_footprint_bytes);
     noted.fits_if_in_one_piece =
         noted.largest_free_bytes < noted.size_bytes && noted.free_bytes >= noted.size_bytes;
     noted.fits_without_limit =

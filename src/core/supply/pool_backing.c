@@ -83,7 +83,7 @@ static struct reason reason_of(tarn_backend_result result)
     return reason;
 }
 
-static size_t held_bytes(struct tarn_pool *pool)
+size_t tn_pool_footprint_bytes(struct tarn_pool *pool)
 {
     tn_pool_lock(pool);
     size_t bytes = pool->own.stats.footprint_bytes;
@@ -99,7 +99,7 @@ void tn_pool_tell_growth(struct tarn_pool *pool, size_t requested_bytes, size_t 
     tn_pool_log(pool, TARN_LOG_LEVEL_INFO,
                 "grew by %s for a request of %s, and holds %s; the vendor took %llu us",
                 tn_bytes_text(grown_bytes).text, tn_bytes_text(requested_bytes).text,
-                tn_bytes_text(held_bytes(pool)).text, (unsigned long long)vendor_us);
+                tn_bytes_text(tn_pool_footprint_bytes(pool)).text, (unsigned long long)vendor_us);
 }
 
 void tn_pool_tell_given(struct tarn_pool *pool, const struct tn_giving_back *given, const char *why)
@@ -108,7 +108,7 @@ void tn_pool_tell_given(struct tarn_pool *pool, const struct tn_giving_back *giv
     if (given->released_bytes > 0 && !pool->passes_through && tn_log_is_on(TARN_LOG_LEVEL_INFO))
         tn_pool_log(pool, TARN_LOG_LEVEL_INFO, "gave %s back (%s), and holds %s",
                     tn_bytes_text(given->released_bytes).text, why,
-                    tn_bytes_text(held_bytes(pool)).text);
+                    tn_bytes_text(tn_pool_footprint_bytes(pool)).text);
     if (is_refused && tn_log_is_on(TARN_LOG_LEVEL_WARNING))
         tn_pool_log(pool, TARN_LOG_LEVEL_WARNING,
                     "the %s backend did not take %s back%s: the pool keeps them",

@@ -79,6 +79,9 @@ uintptr_t tn_pool_place_in_backing(const struct tarn_pool *pool, const struct tn
  * tn_pool_acquire may return. Requires no lock. */
 tarn_backend_result tn_pool_meaning_of(tarn_backend_result result);
 
+/* The bytes that the pool holds from the vendor. Takes the pool's lock. */
+size_t tn_pool_footprint_bytes(struct tarn_pool *pool);
+
 /* Log what has come or gone, and the vendor's refusals. A pool that passes through logs refusals alone. `why`: the reason
  * in a few words, "tarn_pool_trim" for example. begun_ns: from tn_log_clock_ns, before the vendor was asked. */
 void tn_pool_tell_growth(struct tarn_pool *pool, size_t requested_bytes, size_t grown_bytes,
