@@ -68,7 +68,7 @@ static void give_all_back(void)
 
 /* --- orders ------------------------------------------------------------------------------------------ */
 
-static bool is_to_end_early, is_to_end_late, is_to_end_last;
+static bool is_to_end_early, is_to_end_late, is_to_end_last, is_to_begin_late;
 static bool has_ended;
 
 static void end_early(void)
@@ -116,11 +116,31 @@ static void *allocate_until_the_end(void *unused)
 {
     for (size_t i = 0;; i++) {
         void *address = NULL;
-        tarn_status status = tarn_malloc(1 + i * 7919 % 100000, &address);
-        if (status != TARN_STATUS_OK) _exit(4);
+        if (tarn_malloc(1 + i * 7919 % 100000, &address) != TARN_STATUS_OK) {
+            fprintf(stderr, "allocation %zu: %s\n", i, tarn_last_error().message);
+            _exit(4);
+        }
         if (tarn_free(address) != TARN_STATUS_OK) _exit(5);
     }
     return unused;
+}
+
+static void *allocate_first(void *unused)
+{
+    void *address;
+    CHILD_EXPECT(tarn_malloc(1000, &address) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_free(address) == TARN_STATUS_OK);
+    return unused;
+}
+
+/* The vendor cannot be asked for the current device of a thread that has not allocated before. */
+static void begin_a_thread_late(void)
+{
+    pthread_t thread;
+    if (!is_to_begin_late) return;
+    CHILD_EXPECT(pthread_create(&thread, NULL, allocate_first, NULL) == 0);
+    CHILD_EXPECT(pthread_join(thread, NULL) == 0);
+    has_ended = true;
 }
 
 /* Returns what main would. */
@@ -145,6 +165,10 @@ static int run(const char *what)
     } else if (strcmp(what, "quick_exit") == 0) {
         begin();
         quick_exit(0);
+    } else if (strcmp(what, "new_thread") == 0) {
+        is_to_begin_late = must_have_ended = true;
+        atexit(begin_a_thread_late);
+        begin();
     } else if (strcmp(what, "thread") == 0) {
         pthread_t thread;
         begin();
@@ -187,6 +211,7 @@ int main(int argc, char **argv)
         { "all is given back by a destructor of the program", ends_well, NULL, NULL, "last" },
         { "the program ends without functions of the exit", ends_well, NULL, NULL, "quick_exit" },
         { "a thread goes on while the program ends", ends_well, NULL, NULL, "thread" },
+        { "a thread begins while the program ends", ends_well, NULL, NULL, "new_thread" },
     };
     return cmocka_run_group_tests_name("exit", tests, NULL, NULL);
 }

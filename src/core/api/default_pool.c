@@ -201,12 +201,20 @@ static bool is_usable(const tarn_pool *pool)
     return tn_pool_is_open(pool) && pool->is_process_wide;
 }
 
-/* The vendor is not asked any more once the process ends. Then the thread keeps the device that it had. */
+/* The vendor is not asked any more once the process ends. Then the thread keeps the device that it had, and a thread that
+ * has not allocated before has the one that threads begin with, device 0. */
+static TN_COLD tarn_pool *find_for_thread_at_the_end(void)
+{
+    const struct tn_location first = location_of(0, followed_kind);
+    return is_usable(last) ? last : find(&first);
+}
+
 static TN_NOINLINE tarn_status find_for_thread(tarn_pool **pool_out)
 {
     tarn_status status = TARN_STATUS_OK;
-    if (TN_UNLIKELY(tn_process_is_ending() && is_usable(last))) {
-        *pool_out = last;
+    tarn_pool *pool = TN_UNLIKELY(tn_process_is_ending()) ? find_for_thread_at_the_end() : NULL;
+    if (TN_UNLIKELY(pool != NULL)) {
+        *pool_out = pool;
     } else if (TN_LIKELY(atomic_load_explicit(&follows_device, memory_order_acquire))) {
         status = tarn_device_pool(TARN_DEVICE_CURRENT, followed_kind, pool_out);
     } else {
