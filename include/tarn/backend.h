@@ -220,7 +220,7 @@ typedef struct tarn_backend_operations {
     /* Undoes the watch_allow of that address. NULL: of all. */
     void (*watch_forbid)(void *state, tarn_watch watch, void *address);
 
-    /* --- ranges whose memory other processes map, too; a table may end here -------------------- */
+    /* --- ranges whose memory other processes map, too; a table may end here or later ------------ */
 
     /*
      * Both answer NOT_SUPPORTED if has_shareable_ranges is false.
@@ -235,6 +235,13 @@ typedef struct tarn_backend_operations {
      * process refers to it. */
     tarn_backend_result (*range_export)(void *state, void *address, size_t size_bytes,
                                         tarn_mapping mapping, int *file_descriptor_out);
+
+    /* --- an event for all streams ---------------------------------------------------------------- */
+
+    /* The event completes when all work is done that was submitted to the device before, on any stream. Never called
+     * while a stream is captured that a pool was told of. NOT_SUPPORTED or NULL: the vendor has no such call; a pool with
+     * free_waits then waits for the device at each free that names no stream. */
+    tarn_backend_result (*event_record_device)(void *state, tarn_event event);
 } tarn_backend_operations;
 
 /* An open backend. Two words, copied freely. The opener owns `state`. */

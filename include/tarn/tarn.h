@@ -66,10 +66,14 @@
  *    that broke, and aborts.
  *  - Sizes are in bytes. A title in quotes is a section of docs/semantics.md.
  *
- * When to free. Memory may be freed while the device still works on it, if all work on tarn's memory is on one
- * stream: the next use of the memory comes later on that stream. This holds for any one stream, the default stream or
- * another one, also if the calls name none. Debug mode is an exception: there the calls must name the stream. A program
- * with several streams names them, with the calls under "streams" below.
+ * When to free. cudaFree waits for the device; tarn_free does not. Memory may be freed while the device still works on it,
+ * if all work on tarn's memory is on one stream: the next use of the memory comes later on that stream. This holds for
+ * any one stream, the default stream or another one, also if the calls name none. Debug mode is an exception: there the
+ * calls must name the stream.
+ *
+ * A program with several streams must name them, with tarn_malloc_on, tarn_free_on and the calls under "streams" below.
+ * Otherwise memory that one stream still uses is handed out for another one, and contents are wrong. A program that cannot
+ * name its streams sets the option free_waits, or TARN_FREE=waits for the process-wide pools.
  *
  * The life of a process, "Life and death".
  *  - Nothing has to be destroyed at exit, and everything may be used until the very end. Once the process
@@ -329,6 +333,11 @@ typedef struct tarn_pool_options {
      * one byte everywhere: in statistics, tarn_pool_find and labels; a free that tells its size may say 0 or 1. Default
      * false: it is NULL. */
     bool zero_has_address;
+
+    /* Calls that name no stream mean TARN_STREAM_ANY: a free is as cudaFree, its memory is handed out again only after all
+     * work that was submitted to the device before, on any stream. For programs that do not name their streams. Default
+     * false. NOT_SUPPORTED if the backend has no events. "Frees that wait" */
+    bool free_waits;
 } tarn_pool_options;
 
 #define TARN_POOL_OPTIONS_COMMON_VALUES(SET)           \
@@ -477,6 +486,9 @@ TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
  *  - tarn_pool_alloc and tarn_pool_free name the device's default stream, NULL. If all work on the pool's memory is on
  *    one other stream, and no call names a stream, NULL stands for that one. If there are more, memory that another
  *    stream uses must not be freed by tarn_pool_free before that stream is done with it.
+ *  - TARN_STREAM_ANY instead of a stream: any stream of the device may use the memory. A free waits for all work that was
+ *    submitted to the device before, as cudaFree does; an allocation gets memory that waits for nothing, and its thread
+ *    waits if there is no other. With free_waits, calls that name no stream mean this. "Frees that wait"
  *
  * Handles of streams.
  *  - A pool may record an event on a stream long after the last free there. So before a handle ends
@@ -495,6 +507,10 @@ TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
  *    threads' own streams.
  * "Streams" has drawings and examples.
  */
+
+/* Stands for all streams of the device in calls that allocate, free or resize. INVALID_ARGUMENT for captures, and in pools
+ * whose backend has no events. */
+#define TARN_STREAM_ANY ((tarn_stream)UINTPTR_MAX)
 
 /*
  * Allocates like tarn_pool_alloc, for use on `stream`, a handle of the vendor's on the pool's device.

@@ -3,6 +3,7 @@
  * cuda_device: the part of an open backend that only CUDA has.
  *
  *     cuda_backend.c   opening; the kinds of memory of a device
+ *     cuda_event.c     an event for all streams of a device
  *     cuda_range.c     the driver's calls for ranges
  *     cuda_status.c    the driver's functions, status codes, calls where another device is current
  *     cuda_watch.c     tells a tool which memory may be touched
@@ -40,6 +41,8 @@ struct tn_cuda_driver {
                                       CUdeviceptr address);
     CUresult (*export_mapping)(void *shared, CUmemGenericAllocationHandle mapping,
                                CUmemAllocationHandleType type, unsigned long long flags);
+    CUresult (*get_context)(CUcontext *context);
+    CUresult (*record_context)(CUcontext context, CUevent event);
 };
 
 struct tn_cuda_device {

@@ -84,15 +84,16 @@ tarn_backend_result tn_cuda_driver_result(const struct tn_runtime_device *device
 
 /* --- the driver's functions -------------------------------------------------------------------- */
 
-/* Writes the function's address to the pointer to a function that function_out points to. */
-static void find_function(const char *name, void *function_out)
+/* Writes the function's address to the pointer to a function that function_out points to. `version` is the CUDA version
+ * that has the function, or 12000 for older ones. */
+static void find_function_since(unsigned version, const char *name, void *function_out)
 {
 #if CUDART_VERSION >= 11030
     void *function = NULL;
 #if CUDART_VERSION >= 12050
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
     cudaError_t error =
-        cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found);
+        cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found);
 #elif CUDART_VERSION >= 12000
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
     cudaError_t error = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
@@ -106,6 +107,14 @@ static void find_function(const char *name, void *function_out)
     (void)name;
     (void)function_out;
 #endif
+#if CUDART_VERSION < 12050
+    (void)version;
+#endif
+}
+
+static void find_function(const char *name, void *function_out)
+{
+    find_function_since(12000, name, function_out);
 }
 
 void tn_cuda_find_driver(struct tn_cuda_driver *driver_out)
@@ -124,6 +133,8 @@ void tn_cuda_find_driver(struct tn_cuda_driver *driver_out)
     find_function("cuMemSetAccess", &driver_out->set_access);
     find_function("cuPointerGetAttribute", &driver_out->get_pointer_attribute);
     find_function("cuMemExportToShareableHandle", &driver_out->export_mapping);
+    find_function("cuCtxGetCurrent", &driver_out->get_context);
+    find_function_since(12050, "cuCtxRecordEvent", &driver_out->record_context);
 }
 
 /* --- the current device ------------------------------------------------------------------------ */

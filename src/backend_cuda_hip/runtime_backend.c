@@ -171,6 +171,9 @@ static const tarn_backend_operations operations = {
 #endif
     .range_map_shareable = tn_runtime_range_map_shareable,
     .range_export = tn_runtime_range_export,
+#ifdef TN_RUNTIME_HAS_DEVICE_EVENTS
+    .event_record_device = tn_runtime_event_record_device,
+#endif
 };
 
 static tarn_status open_failed(int number, tarn_backend_result result)

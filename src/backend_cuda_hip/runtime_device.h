@@ -179,6 +179,11 @@ tarn_backend_result tn_runtime_memory_export(struct tn_runtime_call *call);
 tarn_backend_result tn_runtime_ask_for_ranges(const struct tn_runtime_device *device,
                                               struct tn_runtime_call *call);
 
+#ifdef TN_RUNTIME_HAS_DEVICE_EVENTS
+/* cuda_event.c, of the operations table; `state` is a tn_runtime_device */
+tarn_backend_result tn_runtime_event_record_device(void *state, tarn_event event);
+#endif
+
 #ifdef TN_RUNTIME_HAS_WATCH
 /* cuda_watch.c, in the order of the operations table; `state` is a tn_runtime_device */
 

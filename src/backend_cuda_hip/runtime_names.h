@@ -56,6 +56,11 @@ typedef enum cudaStreamCaptureMode tn_runtime_capture_mode;
 #define TN_RUNTIME_HAS_STREAM_IDS
 #endif
 
+/* Events for all streams of a device. */
+#if CUDART_VERSION >= 12050
+#define TN_RUNTIME_HAS_DEVICE_EVENTS
+#endif
+
 /* The memory extension of NVTX, which not every toolkit has. */
 #if defined(__has_include)
 #if __has_include(<nvtx3/nvToolsExtMem.h>)

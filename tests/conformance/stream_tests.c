@@ -402,6 +402,35 @@ static void waiting_for_the_device_waits_for_all_streams(void **state)
     scene_end(&scene);
 }
 
+/* An event for the device comes after the work on each of its streams. */
+static void an_event_of_the_device_covers_all_streams(void **state)
+{
+    REQUIRE_OPERATION(fixture_of(state), event_record_device);
+    struct scene scene = scene_begin(state);
+    const tarn_backend_operations *operations = scene.fixture->operations;
+    const tarn_stream streams[] = { NULL, scene.a, scene.b };
+    for (unsigned char round = 1; round <= ROUND_COUNT; round++) {
+        submit_work(&scene, streams[round % 3], round);
+        tarn_backend_result result =
+            operations->event_record_device(scene.fixture->state, scene.event);
+        if (result.status == TARN_STATUS_NOT_SUPPORTED) break; /* an older driver */
+        EXPECT_OK(result);
+        if (round % 2 == 0) {
+            synchronize_event(&scene, scene.event);
+            expect_bytes(scene.fixture, scene.x, AREA_BYTES, round);
+        } else {
+            tarn_stream after = streams[(round + 1) % 3];
+            EXPECT_OK(operations->stream_wait_event(scene.fixture->state, after, scene.event));
+            copy(scene.fixture, scene.y, scene.x, AREA_BYTES, after);
+            synchronize_stream(scene.fixture, after);
+            expect_bytes(scene.fixture, scene.y, AREA_BYTES, round);
+        }
+    }
+    EXPECT_STATUS(operations->event_record_device(scene.fixture->state, NULL),
+                  TARN_STATUS_INVALID_ARGUMENT);
+    scene_end(&scene);
+}
+
 /* --- bad input --------------------------------------------------------------------------------- */
 
 static void no_handle_is_refused(void **state)
@@ -449,6 +478,7 @@ int run_stream_tests(const struct target *target)
         TEST(the_default_stream_has_one_order_under_both_names),
         TEST(a_stream_of_the_device_will_do),
         TEST(waiting_for_the_device_waits_for_all_streams),
+        TEST(an_event_of_the_device_covers_all_streams),
         TEST(no_handle_is_refused),
     };
     fixture_set_target(target);

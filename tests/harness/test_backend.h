@@ -42,6 +42,8 @@ enum test_call {
     TEST_CALL_EVENT_DESTROY,
     TEST_CALL_EVENT_RECORD,
     TEST_CALL_EVENT_QUERY,
+    TEST_CALL_EVENT_SYNCHRONIZE,
+    TEST_CALL_EVENT_RECORD_DEVICE,
     TEST_CALL_OF_STREAMS_COUNT, /* all before are of streams and events, all after of ranges */
     TEST_CALL_RANGE_RESERVE = TEST_CALL_OF_STREAMS_COUNT,
     TEST_CALL_RANGE_RELEASE,
@@ -51,6 +53,9 @@ enum test_call {
     TEST_CALL_RANGE_EXPORT,
     TEST_CALL_COUNT
 };
+
+/* The stream of an event that was recorded for the whole device. */
+#define TEST_BACKEND_DEVICE ((tarn_stream)(UINTPTR_MAX - 8))
 
 /* A tarn_event of the test backend's points to one. */
 struct test_event {
@@ -84,6 +89,7 @@ struct test_backend {
     bool has_streams;
     bool has_ids;
     bool has_synchronize;
+    bool has_device_events;    /* test_backend_complete for TEST_BACKEND_DEVICE completes them */
     tarn_stream thread_stream; /* see tarn_device_properties, as the next */
     tarn_stream default_stream_alias;
     unsigned fail_call_at[TEST_CALL_COUNT]; /* the n-th such call from now on fails; 0: none */

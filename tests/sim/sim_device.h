@@ -257,6 +257,8 @@ SIM_API sim_status sim_event_get_flags(const sim_event *event, unsigned *flags_o
 /* In stream order: a new record, or a task that sets the flag. WRONG_DEVICE when stream and event
  * are of two devices. */
 SIM_API sim_status sim_event_record(sim_event *event, sim_stream *stream);
+/* A new record, done when all work is done that was submitted to the event's device before. */
+SIM_API sim_status sim_event_record_device(sim_event *event);
 
 /* NOT_READY at least event_delay_polls times for each record that was not waited for, then what is
  * true. Runs a few tasks each time, so asking again comes to an end. */

@@ -663,6 +663,35 @@ sim_status sim_event_record(sim_event *event_handle, sim_stream *stream_handle)
     return status;
 }
 
+/* A stream without a handle of its own waits for a mark on each stream of the device, and goes with its last task. */
+static void record_device_locked(struct event *event)
+{
+    int device = event->handle.device;
+    struct stream *joined = stream_of(stream_create_locked(device, true)); /* reuses no handle */
+    size_t count = streams.count;
+    for (size_t i = 0; i < count; i++) {
+        struct stream *stream = (struct stream *)streams.items[i];
+        if (stream == joined || stream->handle.device != device || !stream->first) continue;
+        struct mark *mark = mark_ref(sim_allocate(sizeof *mark));
+        mark->stream = sim_handle_of(&stream->handle);
+        submit(stream, TASK_RECORD)->mark = mark;
+        submit(joined, TASK_WAIT)->mark = mark_ref(mark);
+    }
+    record_locked(event, joined);
+    joined->is_default = false;
+    joined->is_destroyed = true;
+}
+
+sim_status sim_event_record_device(sim_event *event_handle)
+{
+    sim_lock();
+    struct event *event = event_of(event_handle);
+    sim_status status = check(event ? &event->handle : NULL);
+    if (status == SIM_STATUS_OK) record_device_locked(event);
+    sim_unlock();
+    return status;
+}
+
 static bool is_complete(const struct event *event)
 {
     if (event->form == SIM_EVENT_FORM_FLAG) return event->is_set;

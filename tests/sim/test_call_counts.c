@@ -417,6 +417,10 @@ static void stream_operations_call_what_is_documented(void **state)
     expect_calls("stream_synchronize");
     expect_result(operations->event_record(device, event, stream));
     expect_calls("event_record again");
+    if (operations->event_record_device) {
+        expect_result(operations->event_record_device(device, event));
+        expect_calls("event_record_device");
+    }
     tarn_status synchronized = operations->synchronize(device).status;
     assert_true(synchronized == TARN_STATUS_OK || synchronized == TARN_STATUS_NOT_SUPPORTED);
     expect_calls("synchronize");

@@ -114,7 +114,10 @@ static unsigned add_stream(struct order_checker *checker, tarn_stream handle, ta
     return number;
 }
 
-/* STREAMS_MAX: it is none. */
+/* Stands for any stream, or for none. */
+#define NO_NUMBER STREAMS_MAX
+
+/* NO_NUMBER: it is none. */
 static unsigned find_number(struct order_checker *checker, tarn_stream stream)
 {
     uint64_t thread = stream == ORDER_CHECKER_PER_THREAD ? this_thread() : 0;
@@ -122,14 +125,14 @@ static unsigned find_number(struct order_checker *checker, tarn_stream stream)
         const struct checked_stream *known = &checker->streams[i];
         if (known->is_there && known->handle == stream && known->thread == thread) return i;
     }
-    if (thread == 0) return STREAMS_MAX;
+    if (thread == 0) return NO_NUMBER;
     return add_stream(checker, stream, TARN_HOST_STREAM_PER_THREAD, thread);
 }
 
 static unsigned number_of(struct order_checker *checker, tarn_stream stream)
 {
     unsigned number = find_number(checker, stream);
-    if (number < STREAMS_MAX) return number;
+    if (number != NO_NUMBER || stream == ORDER_CHECKER_ANY) return number;
     fprintf(stderr, "order_checker: %p is no stream\n", stream);
     abort();
 }
@@ -295,7 +298,7 @@ static tarn_backend_result checker_stream_check(void *state, tarn_stream stream)
 {
     struct order_checker *checker = state;
     pthread_mutex_lock(&checker->lock);
-    bool is_there = find_number(checker, stream) < STREAMS_MAX;
+    bool is_there = find_number(checker, stream) != NO_NUMBER;
     pthread_mutex_unlock(&checker->lock);
     return (tarn_backend_result){ is_there ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT, 0,
                                   NULL };
@@ -387,6 +390,39 @@ static tarn_backend_result checker_event_record(void *state, tarn_event event, t
     return result;
 }
 
+static tarn_backend_result checker_event_record_device(void *state, tarn_event event)
+{
+    struct order_checker *checker = state;
+    struct checked_event *recorded = event;
+    tarn_backend_result result = failure;
+    pthread_mutex_lock(&checker->lock);
+    checker->counts.records++;
+    if (!happens(checker, checker->options.fail_permille)) {
+        /* The inner one need not be late: the clock is what counts. */
+        result = INNER(checker)->event_record(STATE(checker), recorded->inner, NULL);
+        recorded->clock = checker->host;
+        for (unsigned i = 0; i < checker->stream_count; i++)
+            unite(&recorded->clock, &checker->streams[i].clock);
+    }
+    pthread_mutex_unlock(&checker->lock);
+    return result;
+}
+
+static tarn_backend_result checker_event_synchronize(void *state, tarn_event event)
+{
+    struct order_checker *checker = state;
+    const struct checked_event *waited = event;
+    tarn_backend_result result = failure;
+    pthread_mutex_lock(&checker->lock);
+    checker->counts.waits++;
+    if (!happens(checker, checker->options.fail_permille)) {
+        result = INNER(checker)->event_synchronize(STATE(checker), waited->inner);
+        if (result.status == TARN_STATUS_OK) unite(&checker->host, &waited->clock);
+    }
+    pthread_mutex_unlock(&checker->lock);
+    return result;
+}
+
 static tarn_backend_result checker_event_query(void *state, tarn_event event)
 {
     struct order_checker *checker = state;
@@ -453,6 +489,8 @@ struct order_checker *order_checker_create(const struct order_checker_options *o
         .event_destroy = checker_event_destroy,
         .event_record = checker_event_record,
         .event_query = checker_event_query,
+        .event_synchronize = checker_event_synchronize,
+        .event_record_device = options->has_device_events ? checker_event_record_device : NULL,
         .fill = checker_fill,
         .copy = checker_copy,
     };
@@ -466,14 +504,19 @@ tarn_backend order_checker_backend(struct order_checker *checker)
 
 /* --- memory ------------------------------------------------------------------------------------- */
 
+static tarn_stream handle_of(const struct order_checker *checker, unsigned number)
+{
+    return number == NO_NUMBER ? ORDER_CHECKER_ANY : checker->streams[number].handle;
+}
+
 static void report(struct order_checker *checker, const char *what, uintptr_t start, uintptr_t end,
                    unsigned stream, unsigned other)
 {
     if (checker->fault_count++ > 0) return;
     snprintf(checker->first_fault, sizeof checker->first_fault,
              "bytes 0x%zx to 0x%zx: %s (stream number %u, %p, the other %u, %p)", (size_t)start,
-             (size_t)end, what, stream, checker->streams[stream].handle, other,
-             checker->streams[other].handle);
+             (size_t)end, what, stream, handle_of(checker, stream), other,
+             handle_of(checker, other));
 }
 
 void order_checker_use(struct order_checker *checker, tarn_stream stream, const void *address,
@@ -503,7 +546,8 @@ void order_checker_use(struct order_checker *checker, tarn_stream stream, const 
 static void check_uses(struct order_checker *checker, unsigned number, uintptr_t start,
                        uintptr_t end)
 {
-    const struct clock *clock = &checker->streams[number].clock;
+    const struct clock *clock =
+        number == NO_NUMBER ? &checker->host : &checker->streams[number].clock;
     size_t kept = 0;
     for (size_t i = 0; i < checker->use_count; i++) {
         struct use use = checker->uses[i];

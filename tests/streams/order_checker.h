@@ -37,10 +37,15 @@ struct order_checker_options {
     bool drops_records;
     bool drops_waits;
     bool takes_errors_for_completion;
-    bool has_synchronize; /* the device can be waited for */
+    bool has_synchronize;   /* the device can be waited for */
+    bool has_device_events; /* an event can cover all streams */
 };
 
 #define ORDER_CHECKER_PER_THREAD ((tarn_stream)2)
+
+/* For order_checker_take and order_checker_extend: any stream may use the memory, so the host must have waited for all
+ * others. */
+#define ORDER_CHECKER_ANY ((tarn_stream)3)
 
 /* A checker knows so many streams: the default stream, threads' own, and those that have ended before the host waited
  * for them are among them. */

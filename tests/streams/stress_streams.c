@@ -3,7 +3,7 @@
  * Random programs over several streams and threads, over a checker that knows what runs before what.
  *
  * Usage: stress_streams [--steps N] [--small] [--arenas] [--contiguous] [--thread-streams] [--unannounced]
- *                       [--expect-faults]
+ *                       [--unnamed] [--expect-faults]
  *
  * Blocks are allocated on one stream, used there and on others that were made to wait for it, and freed
  * on the stream that used them last, after several, or after the host has waited. In every second run the pool is told of
@@ -15,6 +15,8 @@
  * of them of slices, in a pool of fewer chunks than there are sizes and streams.
  * --arenas: threads have arenas most of the time; what gathers them is rare, and there is more memory, so that it can
  * be lent.
+ * --unnamed: in a pool with free_waits, half of the allocations, frees and resizes name no stream, and streams that use a
+ * block are not made to wait for each other.
  * --expect-faults is for pools with a bug planted in: the checker must find it.
  */
 #include <pthread.h>
@@ -38,7 +40,8 @@ enum {
     ROUNDS = 4 /* in which threads end and others come */
 };
 
-static bool is_small, has_arenas, is_contiguous, has_thread_streams, is_unannounced, has_policies;
+static bool is_small, has_arenas, is_contiguous, has_thread_streams, is_unannounced, is_unnamed,
+    has_policies;
 
 #define POOL_BYTES ((size_t)(has_arenas ? 16384 : is_small ? 16 : 256) * 1024)
 #define SIZE_BITS  (is_small ? 10U : 14U)
@@ -141,7 +144,7 @@ static void use(struct worker *worker, struct block *block, unsigned stream)
 {
     struct program *program = worker->program;
     if (!(block->users >> stream & 1)) {
-        for (unsigned other = 0; other <= OWN; other++) {
+        for (unsigned other = 0; other <= OWN && !is_unnamed; other++) {
             if (block->users >> other & 1) order(program, stream, other);
         }
         block->users |= (uint32_t)1 << stream;
@@ -208,10 +211,42 @@ static tarn_status resize_end(struct program *program, struct block *block, size
     return status;
 }
 
+/* Whether this call names no stream. */
+static bool is_without_stream(struct worker *worker)
+{
+    return is_unnamed && random_below(&worker->random, 2) == 0;
+}
+
+static void resize_unnamed(struct worker *worker, struct block *block)
+{
+    struct program *program = worker->program;
+    size_t size_bytes = (size_t)random_size(&worker->random, SIZE_BITS), usable_bytes = 0;
+    if (size_bytes == 0) return;
+    if (tarn_pool_usable_size(program->pool, block->address, &usable_bytes) != TARN_STATUS_OK)
+        abort();
+    if (size_bytes < block->size_bytes)
+        order_checker_shorten(program->checker, block->address, size_bytes);
+    tarn_status status = tarn_pool_resize(program->pool, block->address, size_bytes);
+    EXPECT(worker, status == TARN_STATUS_OK || status == TARN_STATUS_NOT_IN_PLACE);
+    if (status != TARN_STATUS_OK) {
+        order_checker_shorten(program->checker, block->address, block->size_bytes);
+        return;
+    }
+    if (size_bytes > block->size_bytes)
+        order_checker_extend(program->checker, ORDER_CHECKER_ANY, block->address, usable_bytes,
+                             size_bytes);
+    worker->grown_count += size_bytes > block->size_bytes;
+    block->size_bytes = size_bytes;
+}
+
 static void resize(struct worker *worker, struct block *block)
 {
     struct program *program = worker->program;
     if (!block->address) return;
+    if (is_unnamed) {
+        resize_unnamed(worker, block);
+        return;
+    }
     unsigned number = choose_stream(worker);
     tarn_stream stream = stream_of(program, number);
     size_t size_bytes = (size_t)random_size(&worker->random, SIZE_BITS);
@@ -234,6 +269,20 @@ static void resize(struct worker *worker, struct block *block)
     use(worker, block, number);
 }
 
+static tarn_status allocate_unnamed(tarn_pool *pool, struct block *block, size_t alignment)
+{
+    if (alignment == 1) return tarn_pool_alloc_many(pool, 1, &block->size_bytes, &block->address);
+    return tarn_pool_alloc_aligned(pool, block->size_bytes, alignment, &block->address);
+}
+
+static tarn_status allocate_on(tarn_pool *pool, struct block *block, size_t alignment,
+                               tarn_stream stream)
+{
+    if (alignment == 1)
+        return tarn_pool_alloc_many_on(pool, 1, &block->size_bytes, stream, &block->address);
+    return tarn_pool_alloc_aligned_on(pool, block->size_bytes, alignment, stream, &block->address);
+}
+
 static struct block allocate(struct worker *worker)
 {
     struct program *program = worker->program;
@@ -242,11 +291,10 @@ static struct block allocate(struct worker *worker)
     block.size_bytes = (size_t)random_size(&worker->random, SIZE_BITS);
     size_t alignment =
         may_gather(worker) ? (size_t)1 << random_below(&worker->random, SIZE_BITS) : 2;
+    bool has_no_stream = is_without_stream(worker);
     tarn_status status =
-        alignment == 1 ? tarn_pool_alloc_many_on(program->pool, 1, &block.size_bytes,
-                                                 stream_of(program, stream), &block.address)
-                       : tarn_pool_alloc_aligned_on(program->pool, block.size_bytes, alignment,
-                                                    stream_of(program, stream), &block.address);
+        has_no_stream ? allocate_unnamed(program->pool, &block, alignment)
+                      : allocate_on(program->pool, &block, alignment, stream_of(program, stream));
     if (status != TARN_STATUS_OK) {
         EXPECT(worker, status == TARN_STATUS_OVER_LIMIT || status == TARN_STATUS_OUT_OF_MEMORY ||
                            (is_unannounced && status == TARN_STATUS_VENDOR_ERROR));
@@ -255,8 +303,9 @@ static struct block allocate(struct worker *worker)
     }
     worker->served_count++;
     EXPECT(worker, (uintptr_t)block.address % alignment == 0);
-    order_checker_take(program->checker, stream_of(program, stream), block.address,
-                       block.size_bytes);
+    order_checker_take(program->checker,
+                       has_no_stream ? ORDER_CHECKER_ANY : stream_of(program, stream),
+                       block.address, block.size_bytes);
     block.users = (uint32_t)1 << stream;
     use(worker, &block, stream);
     while (random_below(&worker->random, 4) == 0)
@@ -274,6 +323,19 @@ static tarn_status free_on(struct worker *worker, struct block block, tarn_strea
         return tarn_pool_free_many_on(pool, 1, &block.address, stream);
     default:
         return tarn_pool_free_on(pool, block.address, stream);
+    }
+}
+
+static tarn_status free_unnamed(struct worker *worker, struct block block)
+{
+    tarn_pool *pool = worker->program->pool;
+    switch (random_below(&worker->random, 4)) {
+    case 0:
+        return tarn_pool_free_sized(pool, block.address, block.size_bytes);
+    case 1:
+        return tarn_pool_free_many(pool, 1, &block.address);
+    default:
+        return tarn_pool_free(pool, block.address);
     }
 }
 
@@ -295,7 +357,9 @@ static void release(struct worker *worker, struct block block)
     }
     order_checker_drop(program->checker, block.address);
     tarn_status status;
-    if (random_below(&worker->random, 16) == 0) {
+    if (is_without_stream(worker)) {
+        status = free_unnamed(worker, block);
+    } else if (random_below(&worker->random, 16) == 0) {
         const tarn_backend_operations *operations = program->backend.operations;
         for (size_t i = 0; i < user_count; i++)
             operations->stream_synchronize(program->backend.state, users[i]);
@@ -320,7 +384,7 @@ static void leave_stream(struct worker *worker, size_t slot, unsigned stream)
     if (block.told >> stream & 1) {
         leave_to_pool(&block, stream);
         swap(program, slot, block);
-    } else if (random_below(&worker->random, 2) == 0) {
+    } else if (!is_unnamed && random_below(&worker->random, 2) == 0) {
         unsigned other = (stream + 1) % STREAMS;
         block.users &= ~((uint32_t)1 << other); /* so that it waits for all others */
         use(worker, &block, other);
@@ -414,6 +478,7 @@ static void set_up(struct program *program, struct order_checker_options options
     pool_options.step_bytes = POOL_BYTES / 16;
     pool_options.alignment_bytes = TARN_ALIGNMENT_BYTES_MIN; /* slices of all sizes */
     pool_options.identifies_streams = is_unannounced;
+    pool_options.free_waits = is_unnamed;
     if (has_policies) pool_options.fit = (tarn_fit)(program->seed % (TARN_FIT_TLSF + 1));
     /* The checker may make it fail. */
     while (tarn_pool_create(&pool_options, &program->pool) != TARN_STATUS_OK) {
@@ -439,7 +504,8 @@ static bool run(uint64_t seed, size_t steps, unsigned thread_count, bool expects
         .seed = seed,
         .late_permille = seed % 3 == 0 ? 900 : 100,
         .fail_permille = seed % 2 == 0 ? 20 : 0,
-        .has_synchronize = has_thread_streams || is_unannounced,
+        .has_synchronize = has_thread_streams || is_unannounced || is_unnamed,
+        .has_device_events = seed % 3 != 0,
     };
     if (!program) abort();
     program->seed = seed;
@@ -503,6 +569,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--contiguous") == 0) is_contiguous = true;
         if (strcmp(argv[i], "--thread-streams") == 0) has_thread_streams = true;
         if (strcmp(argv[i], "--unannounced") == 0) is_unannounced = true;
+        if (strcmp(argv[i], "--unnamed") == 0) is_unnamed = true;
         if (strcmp(argv[i], "--steps") == 0 && i + 1 < argc)
             steps = (size_t)strtoull(argv[++i], NULL, 10);
     }

@@ -31,6 +31,7 @@ static const char *const names[] = { "TARN_INITIAL",
                                      "TARN_DISABLE",
                                      "TARN_IDENTIFY_STREAMS",
                                      "TARN_FIT",
+                                     "TARN_FREE",
                                      "TARN_SLICES",
                                      "TARN_ALIGNMENT",
                                      "TARN_ZERO_ADDRESS" };
@@ -101,6 +102,7 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_int_equal(environment->options.fit, TARN_FIT_BEST);
     assert_false(environment->options.passes_through);
     assert_false(environment->options.identifies_streams);
+    assert_false(environment->options.free_waits);
     assert_true(environment->options.slices);
 }
 
@@ -135,6 +137,7 @@ static void all_variables_are_read_together(void **state)
                                           "1",
                                           "1",
                                           "first_fit",
+                                          "waits",
                                           "0",
                                           "2K",
                                           "1" };
@@ -165,6 +168,7 @@ static void all_variables_are_read_together(void **state)
     assert_true(environment.options.is_shareable);
     assert_true(environment.options.passes_through);
     assert_true(environment.options.identifies_streams);
+    assert_true(environment.options.free_waits);
     assert_false(environment.options.slices);
 }
 
@@ -426,6 +430,9 @@ static void a_switch_is_0_or_1(void **state)
     assert_true(read_with("TARN_IDENTIFY_STREAMS", "1").options.identifies_streams);
     assert_false(read_with("TARN_IDENTIFY_STREAMS", "0").options.identifies_streams);
     expect_refused("TARN_IDENTIFY_STREAMS", "yes");
+    assert_true(read_with("TARN_FREE", "waits").options.free_waits);
+    assert_false(read_with("TARN_FREE", "orders").options.free_waits);
+    expect_refused("TARN_FREE", "1");
     expect_refused("TARN_SHAREABLE", "1");
     expect_message("TARN_CONTIGUOUS");
     setenv("TARN_CONTIGUOUS", "1", 1);

@@ -139,7 +139,7 @@ TN_HOT tarn_status free_on(tarn_pool *pool, void *address, tarn_stream stream)
 tarn_status tarn_pool_free(tarn_pool *pool, void *address)
 {
     if (TN_UNLIKELY(!tn_pool_is_open(pool))) return tn_return_to_pool(pool);
-    return free_on(pool, address, pool->default_stream);
+    return free_on(pool, address, pool->default_free_stream);
 }
 
 tarn_status tarn_pool_free_on(tarn_pool *pool, void *address, tarn_stream stream)
@@ -177,7 +177,7 @@ TN_HOT tarn_status free_sized(tarn_pool *pool, void *address, size_t size_bytes,
 tarn_status tarn_pool_free_sized(tarn_pool *pool, void *address, size_t size_bytes)
 {
     if (TN_UNLIKELY(!tn_pool_is_open(pool))) return tn_return_to_pool(pool);
-    return free_sized(pool, address, size_bytes, pool->default_stream);
+    return free_sized(pool, address, size_bytes, pool->default_free_stream);
 }
 
 tarn_status tarn_pool_free_sized_on(tarn_pool *pool, void *address, size_t size_bytes,
@@ -250,7 +250,7 @@ TN_HOT tarn_status free_many(tarn_pool *pool, size_t count, void *const *address
 tarn_status tarn_pool_free_many(tarn_pool *pool, size_t count, void *const *addresses)
 {
     if (!tn_pool_is_open(pool)) return tn_return_to_pool(pool);
-    return free_many(pool, count, addresses, pool->default_stream);
+    return free_many(pool, count, addresses, pool->default_free_stream);
 }
 
 tarn_status tarn_pool_free_many_on(tarn_pool *pool, size_t count, void *const *addresses,

@@ -24,7 +24,7 @@ static const char *const variables[] = {
     "TARN_STEP",         "TARN_SHAREABLE",  "TARN_DISABLE", "TARN_IDENTIFY_STREAMS",
     "TARN_DEVICE",       "TARN_KIND",       "TARN_RANKS",   "TARN_FIT",
     "TARN_DEBUG",        "TARN_QUARANTINE", "TARN_SLICES",  "TARN_ALIGNMENT",
-    "TARN_ZERO_ADDRESS",
+    "TARN_ZERO_ADDRESS", "TARN_FREE",
 };
 
 static const char *value_of(const char *name)
@@ -223,6 +223,16 @@ static tarn_status read_fit(tarn_fit *fit)
     return fail_for(name, value, "best_fit, first_fit, segregated_fit or tlsf");
 }
 
+static tarn_status read_free(bool *free_waits)
+{
+    const char *name = "TARN_FREE";
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    *free_waits = strcmp(value, "waits") == 0;
+    if (*free_waits || strcmp(value, "orders") == 0) return TARN_STATUS_OK;
+    return fail_for(name, value, "waits, or orders: in the order of one stream");
+}
+
 static tarn_status read_ranks(unsigned *rank_count)
 {
     const char *name = "TARN_RANKS";
@@ -388,6 +398,7 @@ tarn_status tn_environment_read(struct tn_environment *given)
     if (status == TARN_STATUS_OK) status = read_shareable(&environment.options);
     if (status == TARN_STATUS_OK)
         status = read_switch("TARN_IDENTIFY_STREAMS", &environment.options.identifies_streams);
+    if (status == TARN_STATUS_OK) status = read_free(&environment.options.free_waits);
     if (status == TARN_STATUS_OK) status = read_device(&environment.location.device);
     if (status == TARN_STATUS_OK) status = read_kind(&environment.location.kind);
     if (status == TARN_STATUS_OK) status = read_ranks(&environment.options.rank_count);

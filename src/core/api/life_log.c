@@ -74,6 +74,7 @@ static void append_rest(struct text *text, const struct tarn_pool *pool,
     if (options->fit != TARN_FIT_BEST) append(text, ", %s", tn_fit_name(options->fit));
     if (!options->slices) append(text, ", no slices");
     if (options->identifies_streams) append(text, ", identifies streams");
+    if (options->free_waits) append(text, ", frees wait");
     if (options->debug != 0) append(text, ", debug 0x%x", options->debug);
     if (options->fallback)
         append(text, ", falls back to %s", tn_pool_title(options->fallback).text);

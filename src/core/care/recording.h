@@ -17,7 +17,7 @@
 static inline const void *tn_recording_stream(const struct tarn_pool *pool, tarn_stream stream)
 {
     if (!stream) return NULL;
-    struct tn_stream_name name = tn_pool_name_stream(pool, stream);
+    struct tn_stream_name name = tn_pool_name_stream(pool, tn_any_stream_of_vendor(stream));
     return name.thread == 0 ? name.handle : tn_recorder_stream_of(name.thread);
 }
 

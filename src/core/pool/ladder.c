@@ -503,6 +503,7 @@ static tarn_status alloc_by_growth(struct tarn_pool *pool, const struct tn_reque
 tarn_status tn_pool_climb(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                           tarn_stream stream, void **address_out)
 {
+    stream = tn_any_stream_of_alloc(stream);
     const struct tn_request request = tn_request_make(pool, size_bytes, alignment_bytes, stream);
     if (request.is_too_large) return tn_pool_fail_for_size(pool, size_bytes);
     if (!pool->passes_through &&

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../base/error.h"
+#include "../serve/any_stream.h"
 #include "../serve/pool_slices.h"
 #include "../supply/pool_backing.h"
 #include "../supply/pool_callbacks.h"
@@ -91,8 +92,9 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->identifies_streams = options->identifies_streams;
     pool->thread_stream = properties.thread_stream;
     pool->default_stream_alias = properties.default_stream_alias;
-    pool->default_stream = NULL;
-    pool->only_stream = NULL;
+    pool->default_stream = options->free_waits ? TN_ANY_STREAM_ALLOCATES : NULL;
+    pool->default_free_stream = options->free_waits ? TN_ANY_STREAM_FREES : NULL;
+    pool->only_stream = pool->default_stream;
     pool->own.last_stream = 0;
     pool->only_thread = 0;
     pool->streams = NULL;

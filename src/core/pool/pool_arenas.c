@@ -24,7 +24,7 @@ enum {
 static bool may_have_arenas(const struct tarn_pool *pool)
 {
     return !pool->debug && !pool->passes_through && !pool->releases_after_free &&
-           !pool->identifies_streams;
+           !pool->identifies_streams && pool->default_free_stream == NULL;
 }
 
 bool tn_arenas_want(struct tarn_pool *pool)

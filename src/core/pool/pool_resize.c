@@ -10,6 +10,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
+#include "../serve/any_stream.h"
 #include "../serve/gather.h"
 #include "../serve/pool_uses.h"
 #include "../serve/serve.h"
@@ -17,6 +18,7 @@
 #include "../supply/stream_reuse.h"
 
 #include "ladder.h"
+#include "pool.h"
 #include "pool_parts.h"
 
 struct resize {
@@ -301,9 +303,20 @@ static TN_COLD tarn_status resize_slowly(struct resize *resize)
     return answer(resize, outcome);
 }
 
+/* Of the made-up streams, shrinking frees on one and growing allocates on the other. */
+static tarn_stream choose_stream(struct tarn_pool *pool, const void *address, size_t size_bytes,
+                                 tarn_stream stream)
+{
+    struct tn_allocation_sizes sizes;
+    if (!tn_is_any_stream(stream)) return stream;
+    bool shrinks = tn_pool_find_sizes(pool, address, &sizes) && size_bytes < sizes.size_bytes;
+    return shrinks ? TN_ANY_STREAM_FREES : TN_ANY_STREAM_ALLOCATES;
+}
+
 tarn_status tn_pool_resize(struct tarn_pool *pool, void *address, size_t size_bytes,
                            tarn_stream stream)
 {
+    stream = choose_stream(pool, address, size_bytes, stream);
     const struct tn_request wanted = tn_request_make(pool, size_bytes, 1, stream);
     if (wanted.is_too_large) return tn_pool_fail_for_size(pool, size_bytes);
     struct resize resize = {

@@ -3,6 +3,7 @@
 #include "route.h"
 
 #include "../../base/error.h"
+#include "../serve/any_stream.h"
 #include "../serve/gather.h"
 #include "../serve/pool_uses.h"
 #include "../supply/pool_trim.h"
@@ -31,10 +32,9 @@ static tarn_backend_result synchronize_all(struct tarn_pool *pool, bool is_used,
 {
     const tarn_backend_operations *operations = pool->backend.operations;
     tarn_backend_result result = { TARN_STATUS_OK, 0, NULL };
-    if (!operations->stream_synchronize || (is_used && !operations->synchronize))
-        result.status = TARN_STATUS_NOT_SUPPORTED;
+    if (is_used && !operations->synchronize) result.status = TARN_STATUS_NOT_SUPPORTED;
     for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++)
-        result = operations->stream_synchronize(pool->backend.state, streams[i]);
+        result = tn_any_stream_synchronize(&pool->backend, streams[i]);
     if (is_used && result.status == TARN_STATUS_OK)
         result = operations->synchronize(pool->backend.state);
     return result;

@@ -72,7 +72,7 @@ bool tn_pool_find_stream_slowly(const struct tarn_pool *pool, struct tn_part *pa
     part->last_stream = *stream_out;
     const struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
     if (entry->state != TN_STREAM_STATE_CALLERS) return true;
-    return !pool->identifies_streams && !entry->is_wanted;
+    return !tn_pool_records_frees(pool, handle) && !entry->is_wanted;
 }
 
 TN_COLD struct tn_dependency tn_pool_depend_as_captured(const struct tarn_pool *pool,

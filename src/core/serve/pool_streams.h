@@ -15,6 +15,7 @@
 
 #include "../index/region_index.h"
 
+#include "any_stream.h"
 #include "pool_struct.h"
 #include "request.h"
 
@@ -46,6 +47,12 @@ static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, struct 
                                            const tarn_stream *streams, size_t stream_count,
                                            bool are_introduced,
                                            struct tn_dependency *dependency_out);
+
+/* Whether each free on a callers' stream of that handle records an event. */
+static inline bool tn_pool_records_frees(const struct tarn_pool *pool, tarn_stream handle)
+{
+    return pool->identifies_streams || handle == TN_ANY_STREAM_FREES;
+}
 
 /* The dependency of memory that is freed on the stream now. */
 static inline struct tn_dependency tn_pool_depend(const struct tarn_pool *pool, uint32_t stream)

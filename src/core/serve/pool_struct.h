@@ -111,7 +111,9 @@ struct tarn_pool {
     tarn_stream thread_stream;        /* see tarn_device_properties */
     tarn_stream default_stream_alias; /* see tarn_device_properties */
 
-    tarn_stream default_stream; /* of calls that name no stream */
+    /* Of calls that name no stream: NULL, or with free_waits those of any_stream.h. */
+    tarn_stream default_stream;
+    tarn_stream default_free_stream;
 
     /* Changed under both locks and with the arenas gathered or frozen. Read under either lock, or under the
      * lock of an active arena. */

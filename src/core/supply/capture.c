@@ -81,6 +81,8 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
         !has_any(pool, TN_STREAM_STATE_CAPTURING, *capture)) {
         return fail_for_capture(*capture, "is not one of this pool, or has been released");
     }
+    if (tn_is_any_stream(stream))
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "TARN_STREAM_ANY cannot be captured");
     tn_pool_lock(pool);
     uint32_t number;
     bool is_captured =

@@ -4,6 +4,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/host_memory.h"
+#include "../serve/any_stream.h"
 
 /* Large enough that the fixed cost of a copy does not matter. */
 #define PIECE_BYTES ((size_t)1 << 20)
@@ -21,12 +22,11 @@ bool tn_debug_memory_is_supported(const tarn_backend *backend)
 tarn_backend_result tn_debug_memory_wait(const tarn_backend *backend, const tarn_stream *streams,
                                          size_t stream_count)
 {
-    const tarn_backend_operations *operations = backend->operations;
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++) {
-        if (operations->stream_check) result = operations->stream_check(backend->state, streams[i]);
+        result = tn_any_stream_check(backend, streams[i]);
         if (result.status == TARN_STATUS_OK)
-            result = operations->stream_synchronize(backend->state, streams[i]);
+            result = tn_any_stream_synchronize(backend, streams[i]);
     }
     return result;
 }
@@ -34,7 +34,12 @@ tarn_backend_result tn_debug_memory_wait(const tarn_backend *backend, const tarn
 tarn_backend_result tn_debug_memory_fill(const tarn_backend *backend, uintptr_t address,
                                          unsigned char value, size_t size_bytes, tarn_stream stream)
 {
-    return backend->operations->fill(backend->state, (void *)address, value, size_bytes, stream);
+    tarn_backend_result result = backend->operations->fill(
+        backend->state, (void *)address, value, size_bytes, tn_any_stream_of_vendor(stream));
+    /* Any stream may use the memory next, and none of them waits for the default stream. */
+    if (result.status == TARN_STATUS_OK && tn_is_any_stream(stream))
+        result = backend->operations->stream_synchronize(backend->state, NULL);
+    return result;
 }
 
 static size_t find_other(const unsigned char *bytes, unsigned char value, size_t size_bytes)
@@ -54,10 +59,10 @@ static tarn_backend_result compare_by_pieces(const tarn_backend *backend, uintpt
     size_t offset = 0;
     while (offset < size_bytes) {
         size_t count = tn_min(piece_bytes, size_bytes - offset);
-        tarn_backend_result result = operations->copy(
-            backend->state, piece, (const void *)(address + offset), count, stream);
-        if (result.status == TARN_STATUS_OK)
-            result = operations->stream_synchronize(backend->state, stream);
+        tarn_backend_result result =
+            operations->copy(backend->state, piece, (const void *)(address + offset), count,
+                             tn_any_stream_of_vendor(stream));
+        if (result.status == TARN_STATUS_OK) result = tn_any_stream_synchronize(backend, stream);
         if (result.status != TARN_STATUS_OK) return result;
         size_t other = find_other(piece, value, count);
         offset += other;

@@ -6,6 +6,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
+#include "../serve/pool_streams.h"
 
 tarn_backend_result tn_query_memory(const tarn_backend *backend, tarn_memory_info *info_out)
 {
@@ -88,6 +89,17 @@ static tarn_status check_identification(const tarn_backend *backend)
         operations->name);
 }
 
+static tarn_status check_waiting(const tarn_backend *backend)
+{
+    if (tn_any_stream_has_operations(backend->operations) &&
+        (tn_captures_are_under_way() || tn_any_stream_is_supported(backend)))
+        return TARN_STATUS_OK;
+    return tn_fail(TARN_STATUS_NOT_SUPPORTED,
+                   "free_waits needs events, and a call that waits for the device: the %s backend "
+                   "lacks one of them",
+                   backend->operations->name);
+}
+
 tarn_status tn_pool_options_resolve(const tarn_pool_options *options, const tarn_backend *backend,
                                     const tarn_device_properties *properties,
                                     struct tn_growth_policy *policy_out)
@@ -95,6 +107,7 @@ tarn_status tn_pool_options_resolve(const tarn_pool_options *options, const tarn
     size_t limit_bytes = SIZE_MAX;
     tarn_status status = TARN_STATUS_OK;
     if (options->identifies_streams) status = check_identification(backend);
+    if (status == TARN_STATUS_OK && options->free_waits) status = check_waiting(backend);
     if (status == TARN_STATUS_OK) status = find_limit(options, backend, &limit_bytes);
     if (status == TARN_STATUS_OK)
         status = check_limit(options, backend, properties->alignment_bytes, limit_bytes);

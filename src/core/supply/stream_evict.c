@@ -7,6 +7,7 @@
 #include "../../base/arith.h"
 #include "../../base/host_memory.h"
 #include "../../base/thread_number.h"
+#include "../serve/any_stream.h"
 #include "../serve/gather.h"
 #include "../serve/pool_log.h"
 #include "../serve/pool_uses.h"
@@ -22,11 +23,10 @@ static bool is_callable(struct tn_stream_name name)
 /* Records on an evicted stream whose handle is good now. A failed record is tried again later. */
 static void record(struct tarn_pool *pool, struct tn_evicted_stream *evicted)
 {
-    const tarn_backend_operations *operations = pool->backend.operations;
     if (evicted->has_event || !tn_stream_reuse_has_events(pool)) return;
     if (tn_stream_reuse_take_event(pool, &evicted->event).status != TARN_STATUS_OK) return;
     tarn_backend_result result =
-        operations->event_record(pool->backend.state, evicted->event, evicted->name.handle);
+        tn_any_stream_record(&pool->backend, evicted->event, evicted->name.handle);
     evicted->has_event = result.status == TARN_STATUS_OK;
     if (!evicted->has_event) tn_stream_reuse_give_event_back(pool, evicted->event);
 }
@@ -283,11 +283,10 @@ bool tn_stream_evict_are_recorded(const struct tarn_pool *pool)
 tarn_backend_result tn_stream_evict_order(struct tarn_pool *pool, tarn_stream handle,
                                           uint32_t stream, uint32_t time)
 {
-    const tarn_backend_operations *operations = pool->backend.operations;
     struct tn_stream_table *table = pool->streams;
     for (uint32_t i = 0; i < table->evicted_count && table->evicted[i].time <= time; i++) {
         tarn_backend_result result =
-            operations->stream_wait_event(pool->backend.state, handle, table->evicted[i].event);
+            tn_any_stream_wait_event(&pool->backend, handle, table->evicted[i].event);
         if (result.status != TARN_STATUS_OK) return result;
     }
     /* A stream that is evicted from now on has this time or a later one. */

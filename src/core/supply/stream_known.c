@@ -5,6 +5,7 @@
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
+#include "../serve/any_stream.h"
 #include "../serve/gather.h"
 #include "../serve/pool_uses.h"
 
@@ -81,8 +82,11 @@ struct identity {
 static tarn_backend_result identify(const struct tarn_pool *pool, struct tn_stream_name name,
                                     struct identity *identity_out)
 {
-    *identity_out = (struct identity){ .name = name, .is_callers = name.thread != 0 };
-    if (!pool->identifies_streams || !name.handle || name.thread) return TARN_BACKEND_RESULT_OK;
+    bool frees_for_any = name.handle == TN_ANY_STREAM_FREES;
+    *identity_out =
+        (struct identity){ .name = name, .is_callers = name.thread != 0 || frees_for_any };
+    if (!pool->identifies_streams || !name.handle || name.thread || tn_is_any_stream(name.handle))
+        return TARN_BACKEND_RESULT_OK;
     identity_out->is_callers = true;
     return pool->backend.operations->stream_id(pool->backend.state, name.handle, &identity_out->id);
 }
@@ -113,7 +117,8 @@ static bool recognise(struct tarn_pool *pool, const struct identity *identity, u
 /* False: no host memory, or no number. */
 static bool introduce_locked(struct tarn_pool *pool, const struct identity *identity)
 {
-    bool must_record_frees = pool->identifies_streams && identity->is_callers;
+    bool must_record_frees =
+        identity->is_callers && tn_pool_records_frees(pool, identity->name.handle);
     if (is_untouched(pool) && !must_record_frees) {
         set_only_stream(pool, identity->name);
         return true;
@@ -141,9 +146,7 @@ static tarn_backend_result introduce(struct tarn_pool *pool, struct tn_stream_na
     identity.is_unsure = has_vendor_gone(result);
     if (result.status != TARN_STATUS_OK && !identity.is_unsure) return result;
     if (!recognise(pool, &identity, &stream)) {
-        const tarn_backend_operations *operations = pool->backend.operations;
-        if (operations->stream_check && !is_checked)
-            result = operations->stream_check(pool->backend.state, name.handle);
+        if (!is_checked) result = tn_any_stream_check(&pool->backend, name.handle);
         if (result.status != TARN_STATUS_OK && !has_vendor_gone(result)) return result;
         tn_stream_evict_record_named(pool, name);
         bool is_introduced = tn_stream_evict_make_room(pool, kept_streams);

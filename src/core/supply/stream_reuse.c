@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../base/host_memory.h"
+#include "../serve/any_stream.h"
 #include "../serve/gather.h"
 #include "../serve/pool_uses.h"
 
@@ -112,7 +113,6 @@ void tn_stream_reuse_begin_anew_if_due(struct tarn_pool *pool)
  */
 static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry *entry)
 {
-    const tarn_backend_operations *operations = pool->backend.operations;
     tn_stream_reuse_begin_anew_if_due(pool);
     bool is_full = entry->record_count == TN_STREAM_RECORDS_MAX;
     tarn_event event;
@@ -127,7 +127,7 @@ static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry
     tn_pool_lock_and_gather(pool);
     uint32_t time = tn_stream_table_advance(pool->streams);
     tn_pool_unlock(pool);
-    result = operations->event_record(pool->backend.state, event, entry->name.handle);
+    result = tn_any_stream_record(&pool->backend, event, entry->name.handle);
     if (result.status == TARN_STATUS_OK) {
         entry->records[entry->record_count++] = (struct tn_stream_record){ event, time };
     } else {
@@ -186,8 +186,8 @@ static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry
 {
     entry->is_all_recorded = false;
     bool is_recorded = record(pool, entry).status == TARN_STATUS_OK;
-    /* In other pools the thread frees without growth_lock, so it may free more here at any time. */
-    entry->is_all_recorded = is_recorded && pool->identifies_streams;
+    /* A thread frees on its own stream without growth_lock, so it may free more here at any time. */
+    entry->is_all_recorded = is_recorded && tn_pool_records_frees(pool, entry->name.handle);
     tn_pool_lock_and_gather(pool);
     entry->is_wanted = false;
     tn_pool_unlock(pool);
@@ -197,7 +197,6 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
                                     size_t stream_count, bool has_freed)
 {
     if (!pool->streams) return;
-    bool has_to_record = has_freed && pool->identifies_streams;
     for (size_t i = 0; i < stream_count; i++) {
         uint32_t stream;
         tn_pool_lock(pool);
@@ -206,9 +205,16 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
         if (!is_known) continue; /* evicted by this call */
         struct tn_stream_entry *entry = &pool->streams->streams[stream];
         if (entry->state != TN_STREAM_STATE_CALLERS) continue;
-        /* A capture of another stream bears a record. Where frees are not recorded later, it is made all the same. */
-        if (tn_captures_are_under_way() && !has_to_record) continue;
-        if (has_to_record || entry->is_wanted) record_callers(pool, entry);
+        bool has_to_record = has_freed && tn_pool_records_frees(pool, streams[i]);
+        /* A capture of another stream bears a record. Where frees are not recorded later, it is made all the same. It
+         * does not bear a record of the whole device. */
+        bool may_record =
+            !tn_captures_are_under_way() || (has_to_record && !tn_is_any_stream(streams[i]));
+        if (!may_record) {
+            entry->is_all_recorded = entry->is_all_recorded && !has_freed;
+        } else if (has_to_record || entry->is_wanted) {
+            record_callers(pool, entry);
+        }
     }
 }
 
@@ -404,8 +410,7 @@ static tarn_backend_result order_after(struct tarn_pool *pool, tarn_stream handl
         if (result.status != TARN_STATUS_OK) return result;
         covering = &entry->records[entry->record_count - 1];
     }
-    tarn_backend_result result =
-        pool->backend.operations->stream_wait_event(pool->backend.state, handle, covering->event);
+    tarn_backend_result result = tn_any_stream_wait_event(&pool->backend, handle, covering->event);
     if (result.status != TARN_STATUS_OK) return result;
     tn_pool_lock_and_gather(pool);
     tn_stream_table_cover(pool->streams, stream, awaited, covering->time);

@@ -85,6 +85,27 @@ static CUresult get_context_device(CUdevice *device)
     return CUDA_SUCCESS;
 }
 
+/* A thread has the context of its device from cudaSetDevice on; here also before. */
+static CUresult get_context(CUcontext *context)
+{
+    sim_status status = sim_enter("cuCtxGetCurrent");
+    static char contexts[8];
+    int device = sim_runtime_device();
+    if (status == SIM_STATUS_OK)
+        *context = sim_context_is_active(device) ? (CUcontext)&contexts[device] : NULL;
+    return answer(status);
+}
+
+/* Not while any stream of the context is captured: then the captures are invalid. */
+static CUresult record_context(CUcontext context, CUevent event)
+{
+    sim_status status = sim_enter("cuCtxRecordEvent");
+    if (status == SIM_STATUS_OK) status = sim_capture_check(SIM_CAPTURE_RULE_CONFLICTS);
+    if (status == SIM_STATUS_OK && !context) status = SIM_STATUS_INVALID_HANDLE;
+    if (status == SIM_STATUS_OK) status = sim_event_record_device((sim_event *)event);
+    return answer(status);
+}
+
 static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
     sim_status status = sim_enter("cuDeviceGetAttribute");
@@ -296,6 +317,8 @@ CHECK(cuGetErrorName, get_error_name);
 CHECK(cuGetErrorString, get_error_string);
 CHECK(cuDevicePrimaryCtxGetState, get_context_state);
 CHECK(cuCtxGetDevice, get_context_device);
+CHECK(cuCtxGetCurrent, get_context);
+CHECK(cuCtxRecordEvent, record_context);
 CHECK(cuDeviceGetAttribute, get_attribute);
 CHECK(cuMemGetAllocationGranularity, get_granularity);
 CHECK(cuMemAddressReserve, address_reserve);
@@ -320,6 +343,8 @@ static const struct {
     { "cuGetErrorString", (any_function)get_error_string, false },
     { "cuDevicePrimaryCtxGetState", (any_function)get_context_state, true },
     { "cuCtxGetDevice", (any_function)get_context_device, false },
+    { "cuCtxGetCurrent", (any_function)get_context, false },
+    { "cuCtxRecordEvent", (any_function)record_context, true },
     { "cuDeviceGetAttribute", (any_function)get_attribute, false },
     { "cuMemGetAllocationGranularity", (any_function)get_granularity, true },
     { "cuMemAddressReserve", (any_function)address_reserve, true },

@@ -31,6 +31,9 @@ static const char *const optional_calls[] = {
     "cuDevicePrimaryCtxGetState",
     /* The runtime tells it, too. */
     "cuCtxGetDevice",
+    /* Without them a free that waits waits for the device. */
+    "cuCtxGetCurrent",
+    "cuCtxRecordEvent",
     /* Sets the thread's device back, too, which may fail when the call itself went well. */
     "cudaSetDevice",
     /* Without it the call is made all the same, and a capture may refuse it. */
@@ -63,7 +66,7 @@ static const struct sim_vendor_calls calls[] = {
     { "open",
       "cuDeviceGetAttribute 2, cuMemGetAllocationGranularity 1, cudaDriverGetVersion 1, cudaFree "
       "1, cudaGetDevice 2, cudaGetDeviceCount 1, cudaGetDeviceProperties 1, "
-      "cudaGetDriverEntryPointByVersion 13, cudaRuntimeGetVersion 1, "
+      "cudaGetDriverEntryPointByVersion 15, cudaRuntimeGetVersion 1, "
       "cudaThreadExchangeStreamCaptureMode 2" },
     { "create a pool", "none" },
     { "first allocation", "cudaGetDevice 1, cudaMalloc 1, cudaThreadExchangeStreamCaptureMode 2" },
@@ -132,6 +135,7 @@ static const struct sim_vendor_calls calls[] = {
       "cudaEventQuery 1, cudaGetDevice 1, cudaGetErrorName 1, cudaGetLastError 1" },
     { "event_query, complete", "cudaEventQuery 1, cudaGetDevice 1" },
     { "event_synchronize", "cudaEventSynchronize 1, cudaGetDevice 1" },
+    { "event_record_device", "cuCtxGetCurrent 1, cuCtxRecordEvent 1, cudaGetDevice 1" },
     { "event_destroy", "cudaEventDestroy 1, cudaGetDevice 1" },
     { "fill", "cudaGetDevice 1, cudaMemsetAsync 1" },
     { "copy", "cudaGetDevice 1, cudaMemcpyAsync 1" },
