@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* report_json: results as a JSON file, for programs. bench/README.md describes it. */
+/* report_json: results as a JSON file, for programs. docs/file_formats.md describes it. */
 #ifndef TN_REPORT_JSON_H
 #define TN_REPORT_JSON_H
 

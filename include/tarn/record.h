@@ -11,8 +11,8 @@
  * standard error says why, and the program goes on. In the name %p stands for the number of the process, %r for
  * its rank, and %% for %.
  *
- * `tarn-bench replay mesh.trace.gz` plays the trace on any allocator and machine. bench/README.md has the format,
- * docs/recording.md the whole story.
+ * `tarn-bench replay mesh.trace.gz` plays the trace on any allocator and machine. docs/file_formats.md has the
+ * format, docs/recording.md and docs/recording_details.md the rest.
  *
  * Contents: allocations and frees of all pools of the process, by any call that succeeds.
  *  - Zero bytes that got NULL: an allocation and its free at the same moment. Frees of NULL are left out.

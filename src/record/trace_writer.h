@@ -9,7 +9,7 @@
  * - An allocation of no bytes has no address that would identify its free. It is freed at once.
  * - Among events of the same nanosecond, those that are possible come first.
  *
- * bench/README.md lists the lines. The key `events` comes last, so that a truncated trace is detected. The
+ * docs/file_formats.md lists the lines. The key `events` comes last, so that a truncated trace is detected. The
  * label of an allocation is the line before it: `# label: <id> <text>`.
  *
  * Cost: 0.1 to 0.5 microseconds an event, of which gzip takes the most. Memory: 21 to 43 bytes of host memory

@@ -2,7 +2,7 @@
 """
 results: the JSON files of `tarn-bench --json`, checked.
 
-bench/README.md describes the format. Files may have more fields than are known here. All used fields are checked
+docs/file_formats.md describes the format. Files may have more fields than are known here. All used fields are checked
 first: a field of the wrong kind, an impossible number or a result without a name makes the whole file bad, and the
 message says which and where.
 """
