@@ -19,7 +19,7 @@
 #
 # Outside the build it is named in:
 #   include/tarn/backend.h, src/core/api/ranks.c, tools/tarn_tools/allocators.py, .ci/run
-#   docs/semantics.md, docs/testing.md, docs/recording.md
+#   docs/building.md, docs/semantics.md, docs/testing.md, docs/recording.md, docs/benchmark_method.md
 #   README.md, and the READMEs of src, cmake, include/tarn and bench
 
 set(tarn_backends HOST CUDA HIP ZE)
