@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-Checks that the documents name things that exist, and that they and the headers use plain words.
+Checks that the documents name things that exist, that they and the headers use plain words, and that the pages a
+user needs to start stay short.
 
   scripts/check_docs.py              the tree this script is in; prints each fault, exits 1 if any
   scripts/check_docs.py --all        also checks the words of the other documents and of all comments in include and src
@@ -9,7 +10,8 @@ Checks that the documents name things that exist, and that they and the headers 
 
 The documents are all .md files but CHANGELOG.md, which may speak of what is gone. The rules, each a
 function below:
-  - a relative link leads to a file or folder
+  - a relative link leads to a file or folder, and its #anchor to a heading there
+  - a title in quotes in the comments of a public header, as in "Debug mode", is a heading of docs/semantics.md
   - a link whose text is the name of a function, as in [`tn_fail`](../src/base/error.c), leads to the
     file that the function stands in; any other `name` must occur in the file that it links to
   - a `path` in code type is there: from the root, from the document's folder or from include/; or it
@@ -18,7 +20,7 @@ function below:
 Text in angle brackets, or with a part like NAME in capitals, stands for something else.
 
 Plain words are checked in README.md, docs/*.md and the comments of the public headers: see HABITS and
-WORDS_MAX. A sentence that must stay as it is goes to ALLOWED, with the reason.
+WORDS_MAX. A sentence that must stay as it is goes to ALLOWED, with the reason. PAGE_SIZES has the short pages.
 """
 
 import re
@@ -62,10 +64,28 @@ WORDS_MAX = 45  # of a sentence; a span of code is one word
 ALLOWED = [
 ]
 
+# The pages that a user needs to start, and how long each may be. All words count, those of code and tables too.
+PAGE_SIZES = {
+    "README.md": (1000, "words"),
+    "docs/README.md": (1000, "words"),
+    "docs/building.md": (1000, "words"),
+    "docs/cookbook.md": (1000, "words"),
+    "docs/recording.md": (1000, "words"),
+    "docs/streams.md": (1000, "words"),
+    "docs/tools.md": (1000, "words"),
+    "docs/troubleshooting.md": (1000, "words"),
+    "bench/README.md": (250, "lines"),
+}
+
+# Whose headings the public headers name.
+DOCUMENT_OF_TITLES = Path("docs/semantics.md")
+
 PLAIN_DOCUMENTS = ["README.md", "docs/*.md"]
 PLAIN_CODE = ["include/tarn/*.h", "include/tarn/*.cuh"]
 PLAIN_BY_REQUEST = ["**/*.md", "include/tarn/**/*.h", "include/tarn/**/*.cuh", "src/**/*.h", "src/**/*.c"]
 
+HEADING = re.compile(r"#+\s+(.*?)\s*#*$")
+TITLE = re.compile(r'"([A-Z][a-z][^"\n]*)"')
 COMMENT = re.compile(r"/\*(.*?)\*/|((?:^[ \t]*//[^\n]*\n)+)|//([^\n]*)", re.DOTALL | re.MULTILINE)
 NEW_UNIT = re.compile(r"\s*(?:[-*+]|\d+\.)\s|\s*\||#")
 TESTS = re.compile(r"\*Tests?:[^*]*\*")
@@ -124,6 +144,7 @@ class Tree:
                 self.functions[file] = functions_of(self.code[file])
         self.names = {name for code in self.code.values() for name in IDENTIFIER.findall(code)}
         self.all_functions = set().union(*self.functions.values())
+        self.all_headings = {}
         self.faults = []
         self.used_exceptions = set()
 
@@ -139,6 +160,13 @@ class Tree:
             else:
                 yield number, line, is_code
 
+    def headings(self, document):
+        """The headings of a document, in order."""
+        if document not in self.all_headings:
+            self.all_headings[document] = [match[1] for _, line, is_code in self.lines(document)
+                                           if not is_code and (match := HEADING.match(line))]
+        return self.all_headings[document]
+
     def find(self, document, name):
         """The file or folder that a path in a document means, or None."""
         for base in (document.parent, Path("."), Path("include"), Path("src")):
@@ -150,14 +178,30 @@ class Tree:
         return None
 
 
+def anchors_of(headings):
+    """The anchors that the forges make of headings."""
+    anchors = set()
+    for heading in headings:
+        plain = re.sub(r"[^\w\- ]", "", LINK.sub(r"\1", heading).lower()).replace(" ", "-")
+        anchor, count = plain, 0
+        while anchor in anchors:
+            count += 1
+            anchor = f"{plain}-{count}"
+        anchors.add(anchor)
+    return anchors
+
+
 def check_links(tree, document, number, line):
     for text, target in LINK.findall(line):
-        target = target.split("#")[0]
-        if not target or re.match(r"\w+:", target):
+        target, _, anchor = target.partition("#")
+        if re.match(r"\w+:", target):
             continue
-        path = (tree.root / document.parent / target).resolve()
+        path = (tree.root / document.parent / target).resolve() if target else tree.root / document
         if not path.is_relative_to(tree.root) or not path.exists():
             tree.report(document, number, f"the link to {target} leads nowhere")
+            continue
+        if anchor and path.suffix == ".md" and anchor not in anchors_of(tree.headings(path.relative_to(tree.root))):
+            tree.report(document, number, f"{path.relative_to(tree.root)} has no section #{anchor}")
             continue
         label = SPAN.fullmatch(text)
         if label:
@@ -210,6 +254,30 @@ def check_names(tree, document, number, line):
                 tree.report(document, number, f"no name starts with {prefix}")
         elif name not in tree.names:
             tree.report(document, number, f"there is no {name}")
+
+
+def check_titles(tree):
+    """Whether the titles in quotes in the public headers are headings."""
+    headings = tree.headings(DOCUMENT_OF_TITLES) if DOCUMENT_OF_TITLES in tree.file_set else []
+    for header in tree.files:
+        if header.parent == Path("include/tarn") and header.suffix == ".h":
+            lines = lines_of_comments((tree.root / header).read_text(errors="replace"))
+            text = " ".join(line.strip() for _, line in lines)
+            for title in TITLE.findall(text):
+                if title not in headings:
+                    tree.report(header, 0, f'{DOCUMENT_OF_TITLES} has no section "{title}"')
+
+
+def check_sizes(tree):
+    for name, (size_max, unit) in PAGE_SIZES.items():
+        if Path(name) not in tree.file_set:
+            tree.report(name, 0, f"this page is not there; {Path(__file__).name} lists it in PAGE_SIZES")
+            continue
+        text = (tree.root / name).read_text()
+        words = re.findall(r"\S*\w\S*", LINK.sub(r"\1", text))
+        size = len(words) if unit == "words" else len(text.splitlines())
+        if size > size_max:
+            tree.report(name, 0, f"a page of {size} {unit}, and {size_max} are allowed: give a part its own page")
 
 
 # --- plain words ----------------------------------------------------------------------------------
@@ -296,6 +364,8 @@ def check(root, checks_all=False):
     """The documents of the tree at root, and all faults in them as lines of text."""
     tree = Tree(root.resolve())
     check_plain_words(tree, checks_all)
+    check_titles(tree)
+    check_sizes(tree)
     for document in tree.documents:
         for number, line, is_code in tree.lines(document):
             check_names(tree, document, number, line)
@@ -308,7 +378,10 @@ def check(root, checks_all=False):
 # --- self-test ------------------------------------------------------------------------------------
 
 CLEAN = {
-    "include/tarn/tarn.h": "typedef struct tarn_pool tarn_pool;\nint tarn_pool_alloc(tarn_pool *);\n",
+    **{name: "" for name in PAGE_SIZES},
+    "docs/semantics.md": "## Debug mode\n# What it `does`, and a [link](tour.md)\n",
+    "include/tarn/tarn.h": "typedef struct tarn_pool tarn_pool;\nint tarn_pool_alloc(tarn_pool *);\n"
+                           "/* \"Debug\n * mode\" has the rest. */\nextern char text[sizeof \"Quoted text\"];\n",
     "src/base/error.c": '/* tn_ghost */\nint tn_fail(int status)\n{\n    return status;\n}\n',
     "src/core/pool/pool.h": "static inline int tn_pool_is_open(void)\n{\n    return 1;\n}\n",
     "src/core/pool/pool.c": '#define TN_PAIR(a) \\\n    do { (a); } while (0)\n'
@@ -322,7 +395,9 @@ CLEAN = {
                     "`src/core`, `tarn/tarn.h`, `pool.c`, `src/core/*/pool.h`, `po*.c`, `tests/unit/test_NAME.c`, "
                     "`scripts/test -L unit`, `TARN_SEED`, tarn_pool_alloc, `tarn_pool_*`, TN_PAIR,\n"
                     "`core/pool/pool.c`, `build/release/bin`, [web](https://example.org/tn_no.c), tarn_add_test.\n"
-                    "```\nwhatever.c tn_fail()\n```\n",
+                    "# Twice\n# Twice\n[here](#twice-1), [there](semantics.md#debug-mode),\n"
+                    "[also](semantics.md#what-it-does-and-a-link), [file](../scripts/test#l1).\n"
+                    "```\nwhatever.c tn_fail()\n# No heading\n```\n",
     "CHANGELOG.md": "tarn_removed\n",
 }
 
@@ -330,6 +405,9 @@ CLEAN = {
 PLANTED = [
     ("[gone](gone.md)", "the link to gone.md leads nowhere"),
     ("[out](../../../etc/passwd)", "leads nowhere"),
+    ("[gone](#gone)", "docs/tour.md has no section #gone"),
+    ("[code](#no-heading)", "docs/tour.md has no section #no-heading"),
+    ("[gone](semantics.md#gone)", "docs/semantics.md has no section #gone"),
     ("[`tn_fail`](../src/core/pool/pool.c)", "function tn_fail does not stand in src/core/pool/pool.c"),
     ("[`serve`](../src/base/error.c)", "function serve does not stand in src/base/error.c"),
     ("[`struct gone`](../src/core/pool/pool.c)", "gone does not occur in src/core/pool/pool.c"),
@@ -361,6 +439,8 @@ PLANTED = [
 
 # The same in comments of a header.
 PLANTED_COMMENTS = [
+    ("/* See \"Gone mode\". */", 'docs/semantics.md has no section "Gone mode"'),
+    ("/*\n * See \"Gone\n * mode\".\n */", 'docs/semantics.md has no section "Gone mode"'),
     ("/* Who finds nothing waits. */", "'Who'"),
     ("/*\n * It waits. What was freed\n * is free. */", "'What'"),
     ("int a; /* likewise */", "'likewise'"),
@@ -403,7 +483,7 @@ def self_test():
         found = faults_of({**CLEAN, "docs/tour.md": CLEAN["docs/tour.md"] + line + "\n"})
         if len(found) != 1 or expected not in found[0]:
             failures.append(f"{line!r}: expected {expected!r}, found {found}")
-    failures += self_test_of_words()
+    failures += self_test_of_words() + self_test_of_sizes()
     planted_count = len(PLANTED) + len(PLANTED_COMMENTS)
     print("\n".join(failures) or f"{planted_count} planted faults, all found")
     return 1 if failures else 0
@@ -429,6 +509,20 @@ def self_test_of_words():
     if faults_of(excepted) or len(faults_of(CLEAN)) != 1:
         failures.append(f"an exception: found {faults_of(excepted)}, and {faults_of(CLEAN)} without its sentence")
     ALLOWED.pop()
+    return failures
+
+
+def self_test_of_sizes():
+    """Pages that are as long as they may be, longer by one, and missing."""
+    failures = []
+    for name, (size_max, unit) in PAGE_SIZES.items():
+        longest = faults_of({**CLEAN, name: "Word.\n" * size_max})
+        longer = faults_of({**CLEAN, name: "Word.\n" * (size_max + 1)})
+        missing = faults_of({other: text for other, text in CLEAN.items() if other != name})
+        if longest or len(longer) != 1 or f"a page of {size_max + 1} {unit}" not in longer[0]:
+            failures.append(f"{name}, as long as it may be: found {longest}; longer: {longer}")
+        if len(missing) != 1 or "this page is not there" not in missing[0]:
+            failures.append(f"without {name}: found {missing}")
     return failures
 
 
