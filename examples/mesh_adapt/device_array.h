@@ -52,8 +52,9 @@ struct array_statistics {
     uint64_t zero_count;  /* calls for zero bytes */
     uint64_t free_count;
     uint64_t vendor_count; /* acquire and release calls that reached the vendor */
-    int64_t alloc_ns;      /* inside the allocator; including the pool's creation */
-    int64_t free_ns;       /* inside the allocator; including the pool's destruction */
+    int64_t alloc_ns;      /* inside the allocator, a reading of the clock for each call included */
+    int64_t free_ns;       /* as alloc_ns */
+    int64_t pool_ns;       /* creating and destroying the pool */
     int64_t transfer_ns;   /* inside copy, fill and waiting for them */
     size_t live_count;
     size_t live_count_max;

@@ -45,6 +45,7 @@ struct run run_steps(const tarn_backend *backend, enum array_source source,
     array_space_fini(&space);
     run.total_ns = clock_ns() - begin_ns;
     run.statistics = space.statistics;
+    run.clock_cost_ns = clock_cost_ns();
     return run;
 }
 

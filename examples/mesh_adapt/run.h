@@ -16,7 +16,8 @@ struct run_options {
 
 struct run {
     struct array_statistics statistics;
-    int64_t total_ns; /* including the checks */
+    int64_t total_ns;      /* including the checks */
+    int64_t clock_cost_ns; /* of one reading of the clock */
     uint64_t pass_count;
     int32_t triangle_count_min; /* at the end of a step */
     int32_t triangle_count_max;
