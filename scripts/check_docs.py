@@ -70,6 +70,7 @@ PAGE_SIZES = {
     "docs/README.md": (1000, "words"),
     "docs/building.md": (1000, "words"),
     "docs/cookbook.md": (1000, "words"),
+    "docs/migrating.md": (1000, "words"),
     "docs/recording.md": (1000, "words"),
     "docs/streams.md": (1000, "words"),
     "docs/tools.md": (1000, "words"),
