@@ -17,9 +17,13 @@ install(TARGETS tarn EXPORT tarn-targets
 # A vendor's header comes with that vendor's backend only.
 install(DIRECTORY include/tarn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh"
-    REGEX "/(cuda|hip|ze)\\.h$" EXCLUDE)
+    REGEX "/(cuda|hip|ze)\\.h$" EXCLUDE REGEX "_compat\\.h$" EXCLUDE)
 if(tarn_vendor)
     install(FILES include/tarn/${tarn_vendor}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
+endif()
+if(tarn_vendor MATCHES "^(cuda|hip)$")
+    install(FILES include/tarn/${tarn_vendor}_compat.h include/tarn/vendor_compat.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
 endif()
 
 # --- CMake package: find_package(tarn), tarn::tarn --------------------------------------------------

@@ -144,6 +144,9 @@ class Tree:
             if file.suffix in C_SUFFIXES:
                 self.functions[file] = functions_of(self.code[file])
         self.names = {name for code in self.code.values() for name in IDENTIFIER.findall(code)}
+        # vendor_compat.h puts the names of its functions together.
+        self.names |= {f"tarn_{vendor}{name}" for code in self.code.values()
+                       for name in re.findall(r"TARN_COMPAT\((\w+)\)", code) for vendor in ("cuda", "hip")}
         self.all_functions = set().union(*self.functions.values())
         self.all_headings = {}
         self.faults = []
