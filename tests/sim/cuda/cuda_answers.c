@@ -64,13 +64,35 @@ static cudaEvent_t event_of_device(int device)
 
 /* --- the driver's functions -------------------------------------------------------------------- */
 
-static void find(const char *name, void *function_out)
+static void find_since(unsigned version, const char *name, void *function_out)
 {
     enum cudaDriverEntryPointQueryResult found;
     void *function = NULL;
-    must((int)cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found));
+    must(
+        (int)cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found));
     if (!function) must(-1);
     memcpy(function_out, &function, sizeof function);
+}
+
+static void find(const char *name, void *function_out)
+{
+    find_since(12000, name, function_out);
+}
+
+static int record_context(CUcontext context, cudaEvent_t event)
+{
+    CUresult (*call)(CUcontext, CUevent);
+    find_since(12050, "cuCtxRecordEvent", &call);
+    return (int)call(context, event);
+}
+
+static CUcontext current_context(void)
+{
+    CUcontext context = NULL;
+    CUresult (*call)(CUcontext *);
+    find("cuCtxGetCurrent", &call);
+    must((int)call(&context));
+    return context;
 }
 
 static CUmemAllocationProp memory_of_device(void)
@@ -605,6 +627,19 @@ static int free_of_a_mapping(void)
     return (int)cudaFree((void *)(uintptr_t)mapped_range(&handle));
 }
 
+/* --- an event for all streams ------------------------------------------------------------------ */
+
+static int record_context_once(void)
+{
+    cudaEvent_t event = event_of_device(0);
+    return record_context(current_context(), event);
+}
+
+static int record_no_context(void)
+{
+    return record_context(NULL, event_of_device(0));
+}
+
 /* --- during a capture -------------------------------------------------------------------------- */
 
 /* What there is before it begins. */
@@ -717,6 +752,11 @@ static int ask_stream_synchronize(const struct things *things)
     return (int)cudaStreamSynchronize(things->other_stream);
 }
 
+static int ask_record_context(const struct things *things)
+{
+    return record_context(current_context(), things->event);
+}
+
 static int ask_event_query(const struct things *things)
 {
     return (int)cudaEventQuery(things->event);
@@ -775,6 +815,7 @@ IN_CAPTURE(properties)
 IN_CAPTURE(set_device)
 IN_CAPTURE(device_synchronize)
 IN_CAPTURE(stream_synchronize)
+IN_CAPTURE(record_context)
 IN_CAPTURE(event_query)
 IN_CAPTURE(event_synchronize)
 IN_CAPTURE(reserve)
@@ -883,6 +924,10 @@ static const struct {
     CASE(device_synchronize_in_capture_relaxed),
     CASE(stream_synchronize_in_capture),
     CASE(stream_synchronize_in_capture_relaxed),
+    CASE(record_context_once),
+    CASE(record_no_context),
+    CASE(record_context_in_capture),
+    CASE(record_context_in_capture_relaxed),
     CASE(event_query_in_capture),
     CASE(event_query_in_capture_relaxed),
     CASE(event_synchronize_in_capture),

@@ -101,7 +101,7 @@ static CUresult record_context(CUcontext context, CUevent event)
 {
     sim_status status = sim_enter("cuCtxRecordEvent");
     if (status == SIM_STATUS_OK) status = sim_capture_check(SIM_CAPTURE_RULE_CONFLICTS);
-    if (status == SIM_STATUS_OK && !context) status = SIM_STATUS_INVALID_HANDLE;
+    if (status == SIM_STATUS_OK && !context) return CUDA_ERROR_INVALID_CONTEXT;
     if (status == SIM_STATUS_OK) status = sim_event_record_device((sim_event *)event);
     return answer(status);
 }
