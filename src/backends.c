@@ -6,6 +6,7 @@
 #include "tarn/backend.h"
 
 #include "backend_common/opening.h"
+#include "backend_host/host_device.h"
 #include "base/error.h"
 
 #if defined(TARN_HAVE_CUDA_BACKEND)
@@ -36,8 +37,6 @@ static tarn_status open_ze(int device, tarn_memory_kind kind, tarn_backend *back
 
 #else
 
-#include "tarn/host.h"
-
 #define BACKEND_NAME "host"
 #define OPEN_BACKEND open_host
 
@@ -56,10 +55,7 @@ tarn_status tn_vendor_current_device(int *device_out)
 static tarn_status open_host(int device, tarn_memory_kind kind, tarn_backend *backend_out)
 {
     tarn_status status = tn_backend_check_number(BACKEND_NAME, device, 1);
-    if (status != TARN_STATUS_OK) return status;
-    if (kind != TARN_MEMORY_KIND_DEVICE && kind != TARN_MEMORY_KIND_HOST)
-        return tn_backend_fail_kind(BACKEND_NAME, device, kind);
-    return tarn_host_backend_open(NULL, backend_out);
+    return status == TARN_STATUS_OK ? tn_host_open_kind(kind, backend_out) : status;
 }
 
 #endif
@@ -67,6 +63,8 @@ static tarn_status open_host(int device, tarn_memory_kind kind, tarn_backend *ba
 tarn_status tarn_backend_open(int device, tarn_memory_kind kind, tarn_backend *backend_out)
 {
     tarn_status status = tn_backend_check_open("tarn_backend_open", kind, backend_out);
+    if (status == TARN_STATUS_OK && kind == TARN_MEMORY_KIND_HOST)
+        return tn_host_open_kind(kind, backend_out);
     if (status == TARN_STATUS_OK && device == TARN_DEVICE_CURRENT)
         status = tn_vendor_current_device(&device);
     return status == TARN_STATUS_OK ? OPEN_BACKEND(device, kind, backend_out) : status;

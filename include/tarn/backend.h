@@ -255,15 +255,16 @@ typedef struct tarn_backend {
 
 /*
  * Opens the backend that tarn was built for (TARN_BACKEND: "cuda", "hip", "ze" or "host"), for memory of
- * `kind` on device number `device`, as the vendor counts, or TARN_DEVICE_CURRENT. The host backend has one device, 0; it takes
- * DEVICE as well as HOST, so that a program for a device runs on it. Close the backend with
- * tarn_backend_close after the last pool on it is destroyed.
+ * `kind` on device number `device`, as the vendor counts, or TARN_DEVICE_CURRENT. Memory of kind HOST is there in each
+ * build, and on no device: any number does. Built for "host", tarn has one device, 0, and serves all kinds as host
+ * memory, so that a program for a GPU runs without one. Close the backend with tarn_backend_close after
+ * the last pool on it is destroyed.
  * Status:
  *  - INVALID_ARGUMENT: backend_out is NULL, or the kind is unknown.
  *  - NO_DEVICE: there is no device, or no driver for one. INVALID_DEVICE: no device has this number.
  *  - NOT_SUPPORTED: the device lacks that kind of memory.
  *  - OUT_OF_MEMORY: there is no room for the vendor's own context. OUT_OF_HOST_MEMORY.
- *  - FORKED: the vendor was in use before the fork. Never of the host backend.
+ *  - FORKED: the vendor was in use before the fork. Never of host memory.
  *  - VENDOR_ERROR: any other failure of the vendor.
  */
 TARN_API tarn_status tarn_backend_open(int device, tarn_memory_kind kind,

@@ -9,6 +9,8 @@
  *
  * Cost: acquire is one mmap. Release runs all tasks of all streams, since the frees of vendors wait
  * too, then one munmap. It searches the list of pieces, which is short.
+ * All kinds of memory are this memory: only the names differ, so that a program for a device runs as it is.
+ *
  * Threads: any; each operation holds the device's one lock, also during calls of the system.
  * Always true: used_bytes is the sum of mapped_bytes of all pieces and of the sizes of all mappings,
  * and at most memory_bytes.
@@ -202,7 +204,23 @@ static const tarn_backend_operations operations = {
     .range_export = tn_host_range_export,
 };
 
-static tarn_device_properties properties_of(const tarn_host_options *options, size_t memory_bytes)
+static const char *device_name(tarn_memory_kind kind)
+{
+    switch (kind) {
+    case TARN_MEMORY_KIND_DEVICE:
+        return "host memory as device memory";
+    case TARN_MEMORY_KIND_PINNED:
+        return "host memory as pinned memory";
+    case TARN_MEMORY_KIND_SHARED:
+        return "host memory as shared memory";
+    case TARN_MEMORY_KIND_HOST:
+        break;
+    }
+    return "host memory";
+}
+
+static tarn_device_properties properties_of(const tarn_host_options *options, tarn_memory_kind kind,
+                                            size_t memory_bytes)
 {
     size_t page_bytes = tn_system_page_bytes();
     /* A piece is whole pages, so in a device smaller than a page none can be had. But 0 may not be reported
@@ -211,8 +229,8 @@ static tarn_device_properties properties_of(const tarn_host_options *options, si
     if (options->allocation_bytes_max != 0)
         largest_bytes = tn_min(largest_bytes, options->allocation_bytes_max);
     return (tarn_device_properties){
-        .device_name = "host memory",
-        .kind = TARN_MEMORY_KIND_HOST,
+        .device_name = device_name(kind),
+        .kind = kind,
         .is_host_accessible = true,
         .alignment_bytes = page_bytes,
         .granularity_bytes = page_bytes,
@@ -225,14 +243,15 @@ static tarn_device_properties properties_of(const tarn_host_options *options, si
     };
 }
 
-static void device_init(struct tn_host_device *device, const tarn_host_options *options)
+static void device_init(struct tn_host_device *device, const tarn_host_options *options,
+                        tarn_memory_kind kind)
 {
     bool is_memory_pretended = options->memory_bytes != 0;
     size_t memory_bytes =
         is_memory_pretended ? options->memory_bytes : tn_system_memory_info().total_bytes;
     *device = (struct tn_host_device){
         .lifetime = tn_lifetime_begin(),
-        .properties = properties_of(options, memory_bytes),
+        .properties = properties_of(options, kind, memory_bytes),
         .memory_bytes = memory_bytes,
         .is_memory_pretended = is_memory_pretended,
     };
@@ -240,18 +259,25 @@ static void device_init(struct tn_host_device *device, const tarn_host_options *
     tn_host_streams_init(device);
 }
 
-static tarn_status open_device(const tarn_host_options *options, tarn_backend *backend_out)
+static tarn_status open_device(const tarn_host_options *options, tarn_memory_kind kind,
+                               tarn_backend *backend_out)
 {
     struct tn_host_device *device = tn_host_memory_alloc(sizeof *device);
     if (!device) return tn_backend_fail_host_memory("host", sizeof *device);
-    device_init(device, options);
+    device_init(device, options, kind);
     *backend_out = (tarn_backend){ &operations, device };
     return TARN_STATUS_OK;
 }
 
+static const tarn_host_options defaults = TARN_HOST_OPTIONS_INIT;
+
+tarn_status tn_host_open_kind(tarn_memory_kind kind, tarn_backend *backend_out)
+{
+    return open_device(&defaults, kind, backend_out);
+}
+
 tarn_status tarn_host_backend_open(const tarn_host_options *options, tarn_backend *backend_out)
 {
-    static const tarn_host_options defaults = TARN_HOST_OPTIONS_INIT;
     tarn_status status =
         tn_backend_check_open("tarn_host_backend_open", TARN_MEMORY_KIND_HOST, backend_out);
     if (status != TARN_STATUS_OK) return status;
@@ -260,5 +286,5 @@ tarn_status tarn_host_backend_open(const tarn_host_options *options, tarn_backen
                                        sizeof *options, TARN_STATUS_INVALID_ARGUMENT);
     }
     if (status != TARN_STATUS_OK) return status;
-    return open_device(options ? options : &defaults, backend_out);
+    return open_device(options ? options : &defaults, TARN_MEMORY_KIND_HOST, backend_out);
 }

@@ -54,6 +54,11 @@ static inline bool tn_host_is_forked(const void *state)
     return tn_lifetime_is_forked(&device->lifetime);
 }
 
+/* --- host_backend.c ---------------------------------------------------------------------------- */
+
+/* Opens the machine's memory as memory of that kind. */
+tarn_status tn_host_open_kind(tarn_memory_kind kind, tarn_backend *backend_out);
+
 /* --- host_status.c ----------------------------------------------------------------------------- */
 
 /* The result for an errno; 0 is success. */

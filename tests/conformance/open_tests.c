@@ -66,15 +66,39 @@ static void an_unknown_device_is_refused(void **state)
         expect_no_open(devices[i], TARN_MEMORY_KIND_DEVICE, TARN_STATUS_INVALID_DEVICE, without);
 }
 
-static void a_kind_of_another_backend_is_not_supported(void **state)
+/* It is on no device, so that no number is wrong. */
+static void host_memory_is_there_in_each_build(void **state)
 {
-    if (is_built_for_host()) {
-        expect_no_open(0, TARN_MEMORY_KIND_PINNED, TARN_STATUS_NOT_SUPPORTED,
-                       TARN_STATUS_NOT_SUPPORTED);
-        expect_no_open(0, TARN_MEMORY_KIND_SHARED, TARN_STATUS_NOT_SUPPORTED,
-                       TARN_STATUS_NOT_SUPPORTED);
-    } else {
-        expect_no_open(0, TARN_MEMORY_KIND_HOST, TARN_STATUS_NOT_SUPPORTED, TARN_STATUS_NO_DEVICE);
+    const int devices[] = { 0, 1, TARN_DEVICE_CURRENT, 9999 };
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        tarn_backend backend;
+        tarn_device_properties properties;
+        assert_int_equal(tarn_backend_open(devices[i], TARN_MEMORY_KIND_HOST, &backend),
+                         TARN_STATUS_OK);
+        assert_string_equal(backend.operations->name, "host");
+        EXPECT_OK(backend.operations->get_properties(backend.state, &properties));
+        assert_int_equal(properties.kind, TARN_MEMORY_KIND_HOST);
+        assert_string_equal(properties.device_name, "host memory");
+        tarn_backend_close(&backend);
+    }
+}
+
+/* Without a vendor, the names tell which kind was asked for. */
+static void the_host_tells_the_kind_by_name(void **state)
+{
+    static const char *const names[] = { "host memory as device memory",
+                                         "host memory as pinned memory",
+                                         "host memory as shared memory" };
+    if (!is_built_for_host()) skip();
+    for (int kind = TARN_MEMORY_KIND_DEVICE; kind <= TARN_MEMORY_KIND_SHARED; kind++) {
+        tarn_backend backend;
+        tarn_device_properties properties;
+        assert_int_equal(tarn_backend_open(0, (tarn_memory_kind)kind, &backend), TARN_STATUS_OK);
+        EXPECT_OK(backend.operations->get_properties(backend.state, &properties));
+        assert_int_equal(properties.kind, kind);
+        assert_string_equal(properties.device_name, names[kind]);
+        tarn_backend_close(&backend);
+        expect_no_open(1, kind, TARN_STATUS_INVALID_DEVICE, TARN_STATUS_INVALID_DEVICE);
     }
 }
 
@@ -212,7 +236,8 @@ int run_open_tests(void)
         cmocka_unit_test(device_memory_opens_or_says_why),
         cmocka_unit_test(an_unknown_kind_is_refused),
         cmocka_unit_test(an_unknown_device_is_refused),
-        cmocka_unit_test(a_kind_of_another_backend_is_not_supported),
+        cmocka_unit_test(host_memory_is_there_in_each_build),
+        cmocka_unit_test(the_host_tells_the_kind_by_name),
         cmocka_unit_test(no_place_for_the_backend_is_refused),
         cmocka_unit_test(host_options_of_another_size_are_refused),
         cmocka_unit_test(host_options_limit_one_piece),

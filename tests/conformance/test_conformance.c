@@ -73,9 +73,6 @@ int main(void)
     int failed_count = vendor.run_own_tests();
     failed_count += run_open_tests();
     failed_count += run_suite(host_targets, sizeof host_targets / sizeof *host_targets);
-    if (vendor.target_count == 0)
-        print_message(
-            "\ntarn was built for the host alone: there is no vendor's backend to test\n");
     failed_count += run_suite(vendor.targets, vendor.target_count);
     return failed_count != 0;
 }

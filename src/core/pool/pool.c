@@ -75,7 +75,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
      * the pool does not know may touch memory after its free. */
     pool->forbids_free_memory = TN_HAS_ADDRESS_SANITIZER &&
                                 strcmp(backend->operations->name, "host") == 0 &&
-                                properties.kind == TARN_MEMORY_KIND_HOST;
+                                properties.is_host_accessible;
     pool->refused_bytes = SIZE_MAX;
     pool->growths_since_refusal = 0;
     pool->backend_alignment_bytes = properties.alignment_bytes;
