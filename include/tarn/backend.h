@@ -257,7 +257,7 @@ typedef struct tarn_backend {
  * Opens the backend that tarn was built for (TARN_BACKEND: "cuda", "hip", "ze" or "host"), for memory of
  * `kind` on device number `device`, as the vendor counts, or TARN_DEVICE_CURRENT. Memory of kind HOST is there in each
  * build, and on no device: any number does. Built for "host", tarn has one device, 0, and serves all kinds as host
- * memory, so that a program for a GPU runs without one. Close the backend with tarn_backend_close after
+ * memory, so that a program for a GPU runs without one: see tarn/host.h. Close the backend with tarn_backend_close after
  * the last pool on it is destroyed.
  * Status:
  *  - INVALID_ARGUMENT: backend_out is NULL, or the kind is unknown.

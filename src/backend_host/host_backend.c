@@ -7,11 +7,12 @@
  * pieces and mappings in ranges together never exceed the device's memory. That is the machine's memory,
  * unless the options set another size.
  *
+ * Memory of each kind is this memory, under its own name, so that a program for a device runs as it is.
+ *
  * Cost: acquire is one mmap. Release runs all tasks of all streams, since the frees of vendors wait
  * too, then one munmap. It searches the list of pieces, which is short.
- * All kinds of memory are this memory: only the names differ, so that a program for a device runs as it is.
- *
- * Threads: any; each operation holds the device's one lock, also during calls of the system.
+ * Threads: any; each operation holds the device's one lock, also during calls of the system, but not while
+ * tasks run.
  * Always true: used_bytes is the sum of mapped_bytes of all pieces and of the sizes of all mappings,
  * and at most memory_bytes.
  */
@@ -81,14 +82,23 @@ static tarn_backend_result acquire(void *state, size_t size_bytes, void **addres
     return result;
 }
 
-/* The link in the list of pieces that points to the piece at the address, or the last link, which is
- * NULL. Under the lock. */
-static struct tn_host_piece **piece_link_locked(struct tn_host_device *device, const void *address)
+/* The link in the list of pieces that points to the piece with this address and size, or NULL. Under the
+ * lock. */
+static struct tn_host_piece **find_piece_locked(struct tn_host_device *device, const void *address,
+                                                size_t size_bytes)
 {
     struct tn_host_piece **link = &device->pieces;
     while (*link && (*link)->address != address)
         link = &(*link)->next;
-    return link;
+    return *link && (*link)->size_bytes == size_bytes ? link : NULL;
+}
+
+static bool has_piece(struct tn_host_device *device, const void *address, size_t size_bytes)
+{
+    tn_mutex_lock(&device->lock);
+    bool is_there = find_piece_locked(device, address, size_bytes) != NULL;
+    tn_mutex_unlock(&device->lock);
+    return is_there;
 }
 
 /* Unmaps the piece and takes it from used_bytes. If the system refuses, the piece stays. Under the
@@ -112,12 +122,12 @@ static tarn_backend_result release(void *state, void *address, size_t size_bytes
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (has_piece(device, address, size_bytes)) result = tn_host_synchronize(state);
+    if (result.status != TARN_STATUS_OK) return result;
     tn_mutex_lock(&device->lock);
-    struct tn_host_piece **link = piece_link_locked(device, address);
-    if (*link && (*link)->size_bytes == size_bytes) {
-        tn_host_streams_finish_locked(device);
-        result = piece_unmap_locked(device, link);
-    }
+    struct tn_host_piece **link = find_piece_locked(device, address, size_bytes);
+    result = link ? piece_unmap_locked(device, link)
+                  : tn_backend_result(TARN_STATUS_INVALID_ARGUMENT); /* released meanwhile */
     tn_mutex_unlock(&device->lock);
     return result;
 }
@@ -147,16 +157,6 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
     return TARN_BACKEND_RESULT_OK;
 }
 
-static tarn_backend_result synchronize(void *state)
-{
-    struct tn_host_device *device = state;
-    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
-    tn_mutex_lock(&device->lock);
-    tn_host_streams_finish_locked(device);
-    tn_mutex_unlock(&device->lock);
-    return TARN_BACKEND_RESULT_OK;
-}
-
 /* --- life -------------------------------------------------------------------------------------- */
 
 /* In a forked child nothing is freed: a thread of the parent may have been changing the state. */
@@ -164,12 +164,10 @@ static void close_device(void *state)
 {
     struct tn_host_device *device = state;
     if (tn_host_is_forked(state)) return;
-    tn_mutex_lock(&device->lock);
-    tn_host_streams_finish_locked(device);
+    (void)tn_host_synchronize(state);
     TN_ASSERT(!device->pieces);
     TN_ASSERT(!device->ranges);
-    tn_host_streams_fini_locked(device);
-    tn_mutex_unlock(&device->lock);
+    tn_host_streams_leave();
     tn_mutex_fini(&device->lock);
     tn_host_memory_free(device);
 }
@@ -186,7 +184,7 @@ static const tarn_backend_operations operations = {
     .range_unmap = tn_host_range_unmap,
     .get_properties = get_properties,
     .query_memory = query_memory,
-    .synchronize = synchronize,
+    .synchronize = tn_host_synchronize,
     .stream_create = tn_host_stream_create,
     .stream_destroy = tn_host_stream_destroy,
     .stream_check = tn_host_stream_check,
@@ -256,15 +254,16 @@ static void device_init(struct tn_host_device *device, const tarn_host_options *
         .is_memory_pretended = is_memory_pretended,
     };
     tn_mutex_init(&device->lock);
-    tn_host_streams_init(device);
 }
 
 static tarn_status open_device(const tarn_host_options *options, tarn_memory_kind kind,
                                tarn_backend *backend_out)
 {
-    struct tn_host_device *device = tn_host_memory_alloc(sizeof *device);
+    struct tn_host_device *device = NULL;
+    if (tn_host_streams_begin()) device = tn_host_memory_alloc(sizeof *device);
     if (!device) return tn_backend_fail_host_memory("host", sizeof *device);
     device_init(device, options, kind);
+    tn_host_streams_join();
     *backend_out = (tarn_backend){ &operations, device };
     return TARN_STATUS_OK;
 }

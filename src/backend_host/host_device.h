@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * host_device: the state of an open host backend, shared by its four files.
+ * host_device: the state of an open host backend, shared by its files.
  *
  *     host_backend.c   memory, device information, opening and closing
  *     host_range.c     ranges of addresses, into which memory is mapped
- *     host_stream.c    streams, events, data
+ *     host_stream.c    streams, events, work; they are the process's, and of no backend
+ *     host_calls.c     the public calls for streams
  *     host_status.c    status codes for the system's errors
  *
- * Threads: `lock` guards all fields that change, and every task of every stream runs under it.
+ * Threads: `lock` guards all fields that change. No task of a stream runs under it.
  */
 #ifndef TN_HOST_DEVICE_H
 #define TN_HOST_DEVICE_H
@@ -22,16 +23,6 @@
 
 struct tn_host_piece; /* private to host_backend.c */
 struct tn_host_range; /* private to host_range.c */
-struct tn_host_task;  /* private to host_stream.c */
-
-/* A queue of tasks that have not run yet. A tarn_stream points to such a struct. */
-struct tn_host_stream {
-    struct tn_host_stream *next; /* in the device's list */
-    uint64_t id;                 /* unique in the process for all time */
-    uint64_t thread;             /* the thread that owns it; 0: created, or the default stream */
-    struct tn_host_task *first;  /* runs next; NULL: the queue is empty */
-    struct tn_host_task *last;   /* undefined if the queue is empty */
-};
 
 struct tn_host_device {
     /* These do not change while the backend is open. */
@@ -44,14 +35,14 @@ struct tn_host_device {
     size_t used_bytes;    /* in pieces and mappings, whole pages */
     struct tn_host_piece *pieces;
     struct tn_host_range *ranges;
-    struct tn_host_stream default_stream; /* stands for NULL; first in the list of all streams */
 };
 
-/* Whether the backend was opened before a fork. A thread of the parent may have held its lock. */
+/* Whether the backend was opened before a fork. A thread of the parent may have held its lock. NULL, for the public
+ * calls, which have no backend: false. */
 static inline bool tn_host_is_forked(const void *state)
 {
     const struct tn_host_device *device = state;
-    return tn_lifetime_is_forked(&device->lifetime);
+    return device && tn_lifetime_is_forked(&device->lifetime);
 }
 
 /* --- host_backend.c ---------------------------------------------------------------------------- */
@@ -83,7 +74,9 @@ tarn_backend_result tn_host_range_export(void *state, void *address, size_t size
 /* Whether the system has memfd_create: memory that is a file without a name. */
 bool tn_host_has_shareable_ranges(void);
 
-/* --- host_stream.c, in the order of the operations table; `state` is a tn_host_device ---------- */
+/* --- host_stream.c, in the order of the operations table; `state` is a tn_host_device, or NULL for a public call */
+
+tarn_backend_result tn_host_synchronize(void *state);
 
 tarn_backend_result tn_host_stream_create(void *state, tarn_stream *stream_out);
 tarn_backend_result tn_host_stream_destroy(void *state, tarn_stream stream);
@@ -103,11 +96,19 @@ tarn_backend_result tn_host_fill(void *state, void *address, unsigned char value
 tarn_backend_result tn_host_copy(void *state, void *destination, const void *source,
                                  size_t size_bytes, tarn_stream stream);
 
-/* Runs all tasks of all streams. Under the lock. */
-void tn_host_streams_finish_locked(struct tn_host_device *device);
+/* Not in the table. The function gets a copy of the argument's bytes, or the argument itself if there are none. */
+tarn_backend_result tn_host_launch(void (*function)(void *argument), const void *argument,
+                                   size_t argument_bytes, tarn_stream stream);
 
-/* Begin and end the default stream. The second also ends the streams that threads own. */
-void tn_host_streams_init(struct tn_host_device *device);
-void tn_host_streams_fini_locked(struct tn_host_device *device);
+/* Call it before the first stream or task: the streams of a forked child begin anew from then on. False: no host
+ * memory. */
+bool tn_host_streams_begin(void);
+
+/* Whether the process is a forked child that may have handles of its parent's streams. */
+bool tn_host_streams_are_inherited(void);
+
+/* An open backend counts as a user of the streams. When the last one leaves, the streams that threads own end. */
+void tn_host_streams_join(void);
+void tn_host_streams_leave(void);
 
 #endif

@@ -15,7 +15,8 @@
  *
  * Cost: one call of the system, and a search of two short lists. Unmapping runs all tasks of all
  * streams.
- * Threads: any; each operation holds the device's one lock, also during calls of the system.
+ * Threads: any; each operation holds the device's one lock, also during calls of the system, but not while
+ * tasks run.
  * Always true: mappings lie in their range and do not overlap.
  */
 #include "host_device.h"
@@ -239,6 +240,15 @@ static struct tn_host_mapping **find_mapping_locked(struct tn_host_device *devic
     return is_it ? link : NULL;
 }
 
+static bool has_mapping(struct tn_host_device *device, void *address, size_t size_bytes,
+                        const struct tn_host_mapping *mapping)
+{
+    tn_mutex_lock(&device->lock);
+    bool is_there = find_mapping_locked(device, address, size_bytes, mapping) != NULL;
+    tn_mutex_unlock(&device->lock);
+    return is_there;
+}
+
 /* Replaces the mapping's pages by reserved ones and takes it from used_bytes. Under the lock. */
 static tarn_backend_result mapping_unmap_locked(struct tn_host_device *device,
                                                 struct tn_host_mapping **link)
@@ -262,12 +272,12 @@ tarn_backend_result tn_host_range_unmap(void *state, void *address, size_t size_
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (has_mapping(device, address, size_bytes, mapping)) result = tn_host_synchronize(state);
+    if (result.status != TARN_STATUS_OK) return result;
     tn_mutex_lock(&device->lock);
     struct tn_host_mapping **link = find_mapping_locked(device, address, size_bytes, mapping);
-    if (link) {
-        tn_host_streams_finish_locked(device);
-        result = mapping_unmap_locked(device, link);
-    }
+    result = link ? mapping_unmap_locked(device, link)
+                  : tn_backend_result(TARN_STATUS_INVALID_ARGUMENT); /* unmapped meanwhile */
     tn_mutex_unlock(&device->lock);
     return result;
 }

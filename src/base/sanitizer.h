@@ -3,6 +3,9 @@
  * sanitizer: which bytes the program may touch, for the address sanitizer. In other builds these functions
  * do nothing, except that `fill` and `move` are memset and memmove.
  *
+ * A late use is work whose memory is not known, and which may run after the memory was freed in stream order. While one
+ * is under way, nothing is forbidden anew.
+ *
  * Threads: any.
  */
 #ifndef TN_SANITIZER_H
@@ -14,10 +17,30 @@
 
 #if TN_HAS_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
+#include <stdatomic.h>
+
+extern atomic_size_t tn_sanitizer_late_use_count;
+
+static inline void tn_sanitizer_begin_late_use(void)
+{
+    atomic_fetch_add(&tn_sanitizer_late_use_count, 1);
+}
+
+static inline void tn_sanitizer_end_late_use(void)
+{
+    atomic_fetch_sub(&tn_sanitizer_late_use_count, 1);
+}
+
+/* For a forked child, where they do not end. */
+static inline void tn_sanitizer_forget_late_uses(void)
+{
+    atomic_store(&tn_sanitizer_late_use_count, 0);
+}
 
 /* The sanitizer reports each later access to these bytes. */
 static inline void tn_sanitizer_forbid(const void *address, size_t size_bytes)
 {
+    if (atomic_load(&tn_sanitizer_late_use_count) > 0) return;
     __asan_poison_memory_region(address, size_bytes);
 }
 
@@ -58,6 +81,18 @@ TN_UNCHECKED static inline void tn_sanitizer_move(void *to, const void *from, si
 
 #else
 #include <string.h>
+
+static inline void tn_sanitizer_begin_late_use(void)
+{
+}
+
+static inline void tn_sanitizer_end_late_use(void)
+{
+}
+
+static inline void tn_sanitizer_forget_late_uses(void)
+{
+}
 
 static inline void tn_sanitizer_forbid(const void *address, size_t size_bytes)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tarn/host.h"
+#include "tarn/tarn.h"
 
 static bool is_built_for_host(void)
 {
@@ -100,6 +101,32 @@ static void the_host_tells_the_kind_by_name(void **state)
         tarn_backend_close(&backend);
         expect_no_open(1, kind, TARN_STATUS_INVALID_DEVICE, TARN_STATUS_INVALID_DEVICE);
     }
+}
+
+static void set(void *argument)
+{
+    **(int **)argument = 1;
+}
+
+/* The host's streams, by their public calls. */
+static void host_streams_serve_host_memory_in_each_build(void **state)
+{
+    tarn_pool *pool;
+    tarn_stream stream;
+    void *number;
+    int found = 0;
+    assert_int_equal(tarn_device_pool(0, TARN_MEMORY_KIND_HOST, &pool), TARN_STATUS_OK);
+    assert_int_equal(tarn_host_stream_create(&stream), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_alloc_on(pool, sizeof(int), stream, &number), TARN_STATUS_OK);
+    assert_int_equal(tarn_host_launch(set, &number, sizeof number, stream), TARN_STATUS_OK);
+    assert_int_equal(tarn_host_copy(&found, number, sizeof(int), stream), TARN_STATUS_OK);
+    assert_int_equal(tarn_free_on(number, stream), TARN_STATUS_OK);
+    assert_int_equal(found, 0);
+    assert_int_equal(tarn_host_stream_synchronize(stream), TARN_STATUS_OK);
+    assert_int_equal(found, 1);
+    assert_int_equal(tarn_stream_retire(stream), TARN_STATUS_OK);
+    assert_int_equal(tarn_host_stream_destroy(stream), TARN_STATUS_OK);
+    assert_int_equal(tarn_default_pool_destroy(), TARN_STATUS_OK);
 }
 
 static void no_place_for_the_backend_is_refused(void **state)
@@ -238,6 +265,7 @@ int run_open_tests(void)
         cmocka_unit_test(an_unknown_device_is_refused),
         cmocka_unit_test(host_memory_is_there_in_each_build),
         cmocka_unit_test(the_host_tells_the_kind_by_name),
+        cmocka_unit_test(host_streams_serve_host_memory_in_each_build),
         cmocka_unit_test(no_place_for_the_backend_is_refused),
         cmocka_unit_test(host_options_of_another_size_are_refused),
         cmocka_unit_test(host_options_limit_one_piece),

@@ -382,6 +382,24 @@ static void what_is_no_stream_is_told(void **state)
     assert_int_equal(CALL(stream_check, &backend).status, TARN_STATUS_INVALID_ARGUMENT);
 }
 
+static void what_is_a_stream_no_more_is_refused(void **state)
+{
+    const tarn_status refused = TARN_STATUS_INVALID_ARGUMENT;
+    tarn_stream ended;
+    ASSERT_OK(CALL(stream_create, &ended));
+    ASSERT_OK(CALL(stream_destroy, ended));
+    ASSERT_OK(CALL(event_record, event, a));
+    size_t before = held_count;
+    assert_int_equal(CALL(fill, bytes, 1, 1, ended).status, refused);
+    assert_int_equal(CALL(copy, bytes, bytes, 1, ended).status, refused);
+    assert_int_equal(CALL(event_record, event, ended).status, refused);
+    assert_int_equal(CALL(stream_wait_event, ended, event).status, refused);
+    assert_int_equal(CALL(stream_synchronize, ended).status, refused);
+    assert_int_equal(CALL(stream_destroy, ended).status, refused);
+    assert_int_equal(held_count, before);
+    expect_marks(0, 0);
+}
+
 /* --- no host memory ------------------------------------------------------------------------------- */
 
 /* OK, or OUT_OF_HOST_MEMORY if it was this call that met the allocation that fails. */
@@ -484,6 +502,7 @@ int main(void)
         TEST(releasing_runs_everything),
         TEST(closing_finishes_the_default_stream),
         TEST(what_is_no_stream_is_told),
+        TEST(what_is_a_stream_no_more_is_refused),
         TEST(no_host_memory_is_reported_and_changes_nothing),
         TEST(opening_without_host_memory_is_reported),
     };

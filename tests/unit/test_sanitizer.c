@@ -209,6 +209,24 @@ static void work_may_run_after_the_free(void **state)
     assert_int_equal(copied[4999], 7);
 }
 
+static void read_later(void *argument)
+{
+    char *address = *(char **)argument;
+    touch(address);
+    touch(address + 4999);
+}
+
+static void a_function_may_run_after_the_free(void **state)
+{
+    char *address = alloc(5000);
+    expect_ok(tarn_host_launch(read_later, &address, sizeof address, NULL));
+    expect_ok(tarn_pool_free(pool, address));
+    expect_ok(tarn_host_stream_synchronize(NULL));
+    address = alloc(5000);
+    expect_ok(tarn_pool_free(pool, address));
+    expect_reported(touch, address);
+}
+
 /* The next to have it may use all of it. */
 static void what_went_back_is_nobodys(void **state)
 {
@@ -301,6 +319,7 @@ int main(void)
         CASE(what_was_never_handed_out_is_reported),
         CASE(work_on_what_is_not_allocated_is_reported_when_submitted),
         CASE(work_may_run_after_the_free),
+        CASE(a_function_may_run_after_the_free),
         CASE(what_went_back_is_nobodys),
         CASE(an_abandoned_pools_memory_may_be_used),
         CASE(a_pool_over_the_callers_memory_leaves_it_alone),
