@@ -10,7 +10,7 @@ The rules, each a function below:
   - an area (a folder) includes only the areas that MAY_INCLUDE grants it
   - base, record, core, device_heap and backend_common have no vendor header and no vendor #if; neither has
     backend_cuda_hip but in runtime_names.h; public headers have no vendor header, and a vendor #if only in that
-    vendor's own header, or in the files of the device heap that are for it
+    vendor's own header, or in the files of the device heap that are for it; cuda_compat.h and hip_compat.h have both
   - src/core is a stack of folders: a file includes its own folder or one below it
   - no folder of src has more than 25 C files
   - modules (x.h with x.c) of src form no cycle
@@ -102,8 +102,9 @@ VENDOR_HEADER = re.compile(
     r"^(cuda|cublas|cupti|cufft|curand|cusparse|driver_types|vector_types|nvml|nvrtc|hip/|hip_|hsa|roc|"
     r"level_zero/|ze_|zes_|sycl|CL/)", re.IGNORECASE)
 # Of the device part: what vendors differ in, and functions of the host and of devices. Of backend_cuda_hip: its
-# names.
-FILES_FOR_VENDORS = {"platform.cuh", "platform_cuda.cuh", "platform_hip.cuh", "size_class.h", "runtime_names.h"}
+# names. Of the public headers: those that look like a vendor's.
+FILES_FOR_VENDORS = {"platform.cuh", "platform_cuda.cuh", "platform_hip.cuh", "size_class.h", "runtime_names.h",
+                     "cuda_compat.h", "hip_compat.h"}
 VENDOR_MACRO = re.compile(r"CUDA|NVCC|(\b|_)HIP|ROCM|LEVEL_ZERO|SYCL|(\b|_)ZE(\b|_)|TARN_HAVE_")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
@@ -199,7 +200,7 @@ def check_vendors(tree):
         if area not in ("public", "device_part", "base", "record", "core", "device_heap", "backend_common",
                         "backend_cuda_hip"):
             continue
-        if area in ("device_part", "backend_cuda_hip") and file.name in FILES_FOR_VENDORS:
+        if area in ("device_part", "backend_cuda_hip", "public") and file.name in FILES_FOR_VENDORS:
             continue
         for number, _, name, target in tree.includes(file):
             if target is None and VENDOR_HEADER.match(name):

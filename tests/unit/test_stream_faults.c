@@ -16,7 +16,7 @@ static void open_anew(bool identifies_streams)
     expect_nothing_left();
     begin_fixture(true);
     backend.has_ids = identifies_streams;
-    backend.has_synchronize = identifies_streams;
+    backend.has_synchronize = backend.has_device_events = identifies_streams;
     opened = test_backend_open(&backend);
     options.initial_bytes = 64 * KIB;
     options.limit_bytes = 64 * KIB;
@@ -259,6 +259,7 @@ static void use_streams(void)
     for (int step = 0; step < 300; step++) {
         unsigned failed_before = backend.failed_count;
         tarn_stream stream = STREAM(step * 7 % 5);
+        if (backend.has_device_events && step % 9 == 0) stream = TARN_STREAM_ANY;
         void **block = &blocks[step * 11 % 48];
         if (*block) {
             const tarn_stream both[] = { stream, STREAM(step % 3) };
@@ -298,7 +299,9 @@ static void use_streams(void)
 static void let_every_call_fail(bool identifies_streams)
 {
     for (int call = 0; call < TEST_CALL_OF_STREAMS_COUNT; call++) {
-        bool is_there = call != TEST_CALL_STREAM_ID && call != TEST_CALL_SYNCHRONIZE;
+        bool is_there = call != TEST_CALL_STREAM_ID && call != TEST_CALL_SYNCHRONIZE &&
+                        call != TEST_CALL_EVENT_SYNCHRONIZE &&
+                        call != TEST_CALL_EVENT_RECORD_DEVICE;
         if (!is_there && !identifies_streams) continue;
         unsigned n = 1;
         for (;; n++) {
