@@ -311,6 +311,18 @@ static void resizes_and_batches_take_it_too(void **state)
     expect_calls(TEST_CALL_EVENT_SYNCHRONIZE, 1);
 }
 
+/* Nothing is recorded when a use is told, so an earlier record does not cover it. */
+static void a_use_on_any_stream_waits_for_a_later_record(void **state)
+{
+    free_on(alloc_on(32 * KIB, TARN_STREAM_ANY), TARN_STREAM_ANY);
+    void *address = alloc_on(64 * KIB, A);
+    expect_ok(tarn_pool_use_on(pool, address, TARN_STREAM_ANY));
+    free_on(address, A);
+    /* The vendor waits for the work on the piece that goes back. */
+    assert_ptr_not_equal(alloc_on(64 * KIB, B), address);
+    assert_int_equal(backend.release_count, 1);
+}
+
 static void it_cannot_be_captured(void **state)
 {
     tarn_capture capture = 0;
@@ -442,6 +454,7 @@ int main(void)
         WITH(one_call_may_wait, set_up_without_option),
         WITH(memory_of_one_stream_waits_for_it, set_up_without_option),
         WITH(resizes_and_batches_take_it_too, set_up_without_option),
+        WITH(a_use_on_any_stream_waits_for_a_later_record, set_up_without_option),
         WITH(it_cannot_be_captured, set_up_without_option),
         WITH(a_pool_without_events_refuses_it, set_up_without_option),
         WITH(a_backend_must_have_what_it_takes, set_up_with_events),
