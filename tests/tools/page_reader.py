@@ -60,4 +60,5 @@ class WithPage(InFolder):
     def section(self, name):
         """The text from a heading to the next one."""
         part = re.search(rf'<h[23] id="{name}">.*?</h[23]>(.*?)(<h[23]|</body>)', self.source, re.DOTALL)[1]
-        return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", part)).replace("\u202f", " "))
+        part = re.sub(r"<[^>]*>", " ", part.replace("<wbr>", ""))
+        return re.sub(r"\s+", " ", html.unescape(part).replace("\u202f", " "))

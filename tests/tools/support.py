@@ -31,11 +31,17 @@ def run(program, *arguments, status=0, **options):
     return done
 
 
-def has_matplotlib():
+def python_with_matplotlib():
+    """Returns this Python, or the system's if only that one has it; None if neither."""
     if importlib.util.find_spec("matplotlib"):
-        return True
-    return os.access("/usr/bin/python3", os.X_OK) and subprocess.run(
-        ["/usr/bin/python3", "-c", "import matplotlib"], capture_output=True, check=False).returncode == 0
+        return sys.executable
+    system = "/usr/bin/python3"
+    return system if os.access(system, os.X_OK) and subprocess.run(
+        [system, "-c", "import matplotlib"], capture_output=True, check=False).returncode == 0 else None
+
+
+def has_matplotlib():
+    return python_with_matplotlib() is not None
 
 
 class InFolder(unittest.TestCase):

@@ -5,13 +5,16 @@ import itertools
 import unittest
 
 from support import run_tests
-from tarn_tools.allocators import Palette, is_peer, what_it_is
+from tarn_tools.allocators import Palette, is_floor, is_peer, what_it_is
 
-KNOWN = ["tarn", "vendor-pool", "vendor-pool:release", "cub", "torch", "torch-python", "cupy-python",
-         "umpire", "umpire:list", "umf", "jemalloc", "mimalloc", "libc-malloc", "ordered-sets", "raw"]
+PEERS = ["vendor-pool", "vendor-pool:release", "cub", "torch", "torch-python", "cupy-python", "umpire", "umpire:list",
+         "umf"]
+NO_PEERS = ["ordered-sets", "raw"]
+FLOOR = ["jemalloc", "mimalloc", "libc-malloc"]
+KNOWN = ["tarn", *PEERS, *NO_PEERS, *FLOOR]
 HEAPS = ["tarn", "cuda", "bump"] # in plots of their own
-MODES = ["tarn:contiguous", "tarn:first_fit", "tarn:segregated_fit", "tarn:tlsf", "tarn:contiguous:first_fit",
-         "tarn:contiguous:segregated_fit", "tarn:contiguous:tlsf"]
+SINGLE_MODES = ["tarn:contiguous", "tarn:first_fit", "tarn:segregated_fit", "tarn:tlsf"]
+MODES = [*SINGLE_MODES, "tarn:contiguous:first_fit", "tarn:contiguous:segregated_fit", "tarn:contiguous:tlsf"]
 PAPERS = {"light": "#ffffff", "dark": "#15171a"}
 
 # How a dichromat sees linear light (Machado, Oliveira, Fernandes 2009, severity 1).
@@ -62,7 +65,16 @@ class Colours(unittest.TestCase):
         self.assertEqual(len(looks), len(set(looks)))
 
     def test_known_allocators_differ_to_all_eyes(self):
-        self.expect_all_differ(Palette(KNOWN))
+        self.expect_all_differ(Palette(KNOWN + SINGLE_MODES))
+
+    def test_tarn_alone_is_blue(self):
+        """To eyes that see all colours: three blues on one page were taken for each other."""
+        for paper in PAPERS:
+            others = [style for style in Palette(KNOWN + MODES) if style.name != "tarn"]
+            tarn = getattr(Palette(["tarn"])["tarn"], paper)
+            for style in others:
+                far = distance(tarn, getattr(style, paper), SEEN_BY["all"])
+                self.assertGreater(far, 33, f"{style.name} and tarn on {paper} paper")
 
     def expect_all_differ(self, palette):
         for paper in PAPERS:
@@ -89,7 +101,7 @@ class Colours(unittest.TestCase):
 
     def test_they_have_one_order(self):
         names = [style.name for style in Palette([*reversed(KNOWN), "peer-1", "tarn:tlsf"])]
-        self.assertEqual(names, [KNOWN[0], "tarn:tlsf", *KNOWN[1:-2], "peer-1", *KNOWN[-2:]])
+        self.assertEqual(names, ["tarn", "tarn:tlsf", *PEERS, "peer-1", *NO_PEERS, *FLOOR])
 
 
 class Names(unittest.TestCase):
@@ -109,7 +121,11 @@ class Names(unittest.TestCase):
 class Peers(unittest.TestCase):
     def test_who_is_a_peer(self):
         peers = [name for name in [*KNOWN, *MODES, "harness", "anything"] if is_peer(name)]
-        self.assertEqual(peers, [*KNOWN[1:-2], "anything"])
+        self.assertEqual(peers, [*PEERS, "anything"])
+
+    def test_what_is_a_floor(self):
+        self.assertEqual([name for name in [*KNOWN, *MODES, "jemalloc:arena", "anything"] if is_floor(name)],
+                         [*FLOOR, "jemalloc:arena"])
 
 
 if __name__ == "__main__":

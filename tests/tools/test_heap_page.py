@@ -90,10 +90,10 @@ class Page(WithPage):
     def test_all_of_the_sample_is_told(self):
         content = sample()
         self.page_of(content)
-        tables = self.source[self.source.index('id="device-heap-one-size"'):]
+        tables = self.source[self.source.index('id="device-heap-one-size"'):].replace("<wbr>", "")
         for row in content["results"]:
             self.assertIn(f'<th scope="row">{row["workload"]}</th>', tables)
-            self.assertRegex(tables, rf'<th [^>]*scope="rowgroup">{row["figure"]}</th>')
+            self.assertRegex(tables, rf'<th [^>]*scope="rowgroup"><span>{row["figure"]}</span></th>')
         self.assertEqual(tables.count(" 9 rounds"), len(content["results"]))
 
     def test_where_it_loses_is_said(self):
@@ -107,7 +107,7 @@ class Page(WithPage):
                                r"cuda 100 µs \(98 µs–103 µs\) 3.0×")
         self.assertNotIn("one-size, good", lost)
         self.assertRegex(self.section("device-heap-at-a-glance"),
-                         r"allocate, warm \(2\) 1 of 2 200 µs 100 µs–300 µs ▼ 4.2× 0.33–8.0× tarn 2.0× in 1")
+                         r"allocate, warm \(2\) 1 of 2 200 µs 100 µs–300 µs 4.2× ▼ 0.33–8.0× tarn 2.0× in 1")
         self.assertRegex(self.section("device-heap-one-size"),
                          r"good ▲ 100 µs 98 µs–103 µs 800 µs 784 µs–824 µs, 8.0× 50 µs 49 µs–51.5 µs, tarn 2.0× "
                          r"evil ▼ 300 µs 294 µs–309 µs 100 µs 98 µs–103 µs, 0.33× –")
@@ -194,7 +194,7 @@ class Page(WithPage):
         self.assertRegex(self.section("runs"), r"in-0.json Device A 2 \(replay\) .*in-1.json Device A 2 \(one-size\)")
         swatches = self.source.split('class="legend"')
         self.assertNotIn("<b>cuda</b>", swatches[1].split("</ul>")[0])
-        self.assertIn("<b>cuda</b>", swatches[2].split("</ul>")[0])
+        self.assertEqual(sum("<b>cuda</b>" in part.split("</ul>")[0] for part in swatches), 1)
 
     def test_several_machines(self):
         self.page_of(heap_file(heap_result("tarn", x=64), heap_result("cuda", 900, x=64),

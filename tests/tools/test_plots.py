@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The plots as files: each has one of its own, that a viewer can open, whatever names the results have."""
 
+import os
+import subprocess
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-from support import InFolder, has_matplotlib, rates, result, results_file, run
-from tarn_tools.figures import envelope
+from support import SOURCE, InFolder, has_matplotlib, python_with_matplotlib, rates, result, results_file, run
+from tarn_tools.chart_kinds import offsets_of
+from tarn_tools.figures import envelope, live_of
 
 
 @unittest.skipUnless(has_matplotlib(), "no Python here has matplotlib: package python3-matplotlib")
@@ -71,11 +74,58 @@ class Plots(InFolder):
         plots = self.plots_of(results_file(result("tarn", **over_time(2 << 20)), result("cub", **over_time(3 << 20)),
                                            result("raw", **over_time(90 << 20))))
         words = self.words(plots["memory-over-time-replay-mesh"])
-        self.assertIn("raw: up to 90 MiB", words)
+        self.assertIn("raw: up to 90 MiB, not drawn", words)
         self.assertNotIn("64 MiB", words) # on the axis
 
 
+    def test_a_file_has_its_own_legend(self):
+        words = self.words(self.plots_of(results_file(result("tarn"), result("cub", 500)))["replay-time"])
+        self.assertIn("cub", words)
+
+
+class Apart(unittest.TestCase):
+    """Lines that lie on each other are moved by some pixels, all others not at all."""
+
+    def test_only_lines_that_hide_each_other_are_moved(self):
+        line = {x: float(x) for x in range(10)}
+        near = {x: y + 0.05 for x, y in line.items()} # a two-hundredth of the axis
+        half = {x: y if x < 5 else y + 3 for x, y in line.items()}
+        far = {x: y + 3 for x, y in line.items()}
+        offsets = offsets_of({"a": line, "b": far, "c": near, "d": half}, 10)
+        self.assertEqual(offsets["b"], 0)
+        self.assertEqual(len({offsets["a"], offsets["c"], offsets["d"]}), 3)
+        self.assertAlmostEqual(offsets["a"] + offsets["c"] + offsets["d"], 0)
+        for one, other in (("a", "c"), ("c", "d")):
+            self.assertGreaterEqual(abs(offsets[one] - offsets[other]), 2.4) # the width of tarn's line
+        self.assertEqual(offsets_of({"a": {1: 1.0}, "b": {2: 1.0}}, 10), {"a": 0, "b": 0}) # nowhere at one place
+
+    @unittest.skipUnless(has_matplotlib(), "no Python here has matplotlib: package python3-matplotlib")
+    def test_they_are_drawn_apart(self):
+        program = """
+from tarn_tools import chart, chart_kinds
+from tarn_tools.allocators import Palette
+held = {name: [(0, 100), (5, 100), (9, 100)] for name in ("tarn", "ordered-sets")}
+draw = chart_kinds.memory([(0, 50), (9, 50)], held, {}, Palette(held), 100)
+chart.load_matplotlib()
+from matplotlib.figure import Figure
+axes = Figure().add_subplot()
+draw(axes)
+print(*[line.get_transform().transform(line.get_xydata())[0][1] for line in axes.lines])
+"""
+        done = subprocess.run([python_with_matplotlib(), "-c", program], check=True, capture_output=True,
+                              env={**os.environ, "PYTHONPATH": str(SOURCE / "tools")})
+        one, other = map(float, done.stdout.split())
+        self.assertGreater(abs(one - other), 2)
+
+
 class MemoryOverTime(unittest.TestCase):
+    def test_what_is_live_is_told_to_the_end(self):
+        """The first allocator was cut short; the grey area is that of one that was not."""
+        cut = [[0, 7, 9], [5, 7, 9]]
+        whole = [[0, 7, 9], [5, 7, 9], [10, 7, 9]]
+        for held in ({"tarn": cut, "cub": whole}, {"tarn": whole, "cub": cut}):
+            self.assertEqual(live_of(held)[-1], (10, 7))
+
     def test_peaks_stay(self):
         for peak in (0, 1, 500, 998, 999):
             points = [(event, 1000 if event == peak else 7) for event in range(1000)]

@@ -236,11 +236,24 @@ class Verdicts(InFolder):
         run, = runs_of([read_results(str(path))])
         self.assertEqual([key[1] for key in run.by_workload], ["untouched", "untouched, touched", "mesh, touched"])
 
-    def test_who_is_faster_only_by_writing(self):
-        tarn = result("tarn", 100)
-        self.assertTrue(self.verdict(tarn, result("jemalloc", 20)).loses_to_writing_only)
-        self.assertFalse(self.verdict(tarn, result("jemalloc", 20), result("cub", 30)).loses_to_writing_only)
-        self.assertFalse(self.verdict(tarn, result("jemalloc", 200)).loses_to_writing_only)
+    def test_a_floor_is_no_rival(self):
+        """Allocators that write into the memory are shown, and win nothing."""
+        verdict = self.verdict(result("tarn", 100, held=200), result("jemalloc", 20, held=100), result("mimalloc", 10))
+        self.assertEqual((verdict.word, verdict.faster_than_tarn(), verdict.best_peer), ("alone", [], None))
+        self.assertEqual((verdict.fastest.allocator, verdict.floor.allocator), ("tarn", "mimalloc"))
+        self.assertAlmostEqual(verdict.to_floor, 0.1)
+        self.assertIsNone(verdict.leanest_peer)
+        self.assertEqual(self.verdict(result("tarn", 100), result("mimalloc", 20), result("cub", 30)).word, "loses")
+
+    def test_zero_is_not_told(self):
+        """tarn-bench writes 0 for what an allocator cannot tell; what is left after frees may be nothing."""
+        run, = runs_of([read_results(str(self.write("z.json", results_file(
+            result("libc-malloc", held=0, metadata_bytes=0, held_after_free_bytes=0) | {"vendor_calls": 0}))))])
+        found, = run.results
+        for name in ("peak_footprint_bytes", "vendor_calls", "metadata_bytes"):
+            self.assertIsNone(found[name], name)
+        self.assertEqual(found["held_after_free_bytes"], 0)
+        self.assertIsNone(found.held_by_live)
 
     def test_kinds(self):
         path = self.write("k.json", results_file(*[

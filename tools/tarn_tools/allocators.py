@@ -13,7 +13,10 @@ import itertools
 # Peers are the pools that a program could use instead of tarn. These are not peers.
 NO_PEERS = ("raw", "ordered-sets")
 NO_ALLOCATORS = ("harness", "null") # the cost of the benchmark itself
-WRITING = ("jemalloc", "mimalloc", "libc-malloc") # into the memory that they hand out, as no device pool may
+
+# They write into the memory that they hand out, which no pool of device memory may: what an allocation costs at the
+# least on a processor, and no rivals.
+FLOOR = ("jemalloc", "mimalloc", "libc-malloc")
 
 WHAT_THEY_ARE = {
     "raw": "the vendor's own calls",
@@ -35,32 +38,37 @@ WHAT_THEY_ARE = {
 RAW_BY_BACKEND = {"cuda": "cudaMalloc and cudaFree", "hip": "hipMalloc and hipFree",
                   "ze": "zeMemAllocDevice and zeMemFree", "host": "mmap and munmap"}
 POOL_BY_BACKEND = {"cuda": "cudaMallocAsync and cudaFreeAsync", "hip": "hipMallocAsync and hipFreeAsync"}
+OPTIONS = {"contiguous": "TARN_CONTIGUOUS=1", "first_fit": "TARN_FIT=first_fit",
+           "segregated_fit": "TARN_FIT=segregated_fit", "tlsf": "TARN_FIT=tlsf"}
 MODES = {"contiguous": "in one range of addresses", "first_fit": "that places by first fit",
          "segregated_fit": "that places by segregated fit", "tlsf": "that places by tlsf"}
 
 # Light paper, dark paper, marker of matplotlib, dashes; in the order of all lists.
 _KNOWN = {
     "tarn": ("#0a58b0", "#6cb2ff", "o", "-"),
+    "tarn:contiguous": ("#8b001c", "#fcc064", "h", "--"),
+    "tarn:first_fit": ("#704a74", "#93639b", "p", ":"),
+    "tarn:segregated_fit": ("#163d07", "#20817a", "8", "--"),
+    "tarn:tlsf": ("#53052e", "#1cffa1", "*", ":"),
     "vendor-pool": ("#bf3a08", "#ff7a33", "^", "-"),
-    "vendor-pool:release": ("#7e502c", "#d2a463", "d", "--"),
+    "vendor-pool:release": ("#7e1b4f", "#c57297", "d", "--"),
     "cub": ("#1c8a5a", "#2fae7d", "v", "-"),
-    "torch": ("#f9219a", "#ce0a35", "D", "-"),
-    "torch-python": ("#7a0052", "#e0559f", "D", "--"),
-    "cupy-python": ("#9d3bf0", "#9a6cff", "X", "--"),
-    "umpire": ("#628831", "#e4eebc", "p", "-"),
-    "umpire:list": ("#454805", "#68a825", "*", "--"),
-    "umf": ("#0d4b33", "#aeffea", "H", "-"),
-    "jemalloc": ("#4a2a0a", "#b9f08a", "<", "-"),
-    "mimalloc": ("#2f9dc0", "#55f0ff", ">", "-"),
-    "libc-malloc": ("#db6d73", "#c42c54", "8", "-"),
-    "ordered-sets": ("#b08a00", "#ffdd33", "P", "--"),
+    "torch": ("#f33588", "#e70011", "D", "-"),
+    "torch-python": ("#450062", "#d306be", "D", "--"),
+    "cupy-python": ("#cd45fb", "#9a6cff", "X", "--"),
+    "umpire": ("#d860ac", "#e4908b", "p", "-"),
+    "umpire:list": ("#716d36", "#617a4c", "*", "--"),
+    "umf": ("#5f2967", "#b3edc0", "H", "-"),
+    "jemalloc": ("#205633", "#ba8ebc", "<", "-"),
+    "mimalloc": ("#2f9dc0", "#1fffff", ">", "-"),
+    "libc-malloc": ("#a5305e", "#fb1752", "8", "-"),
+    "ordered-sets": ("#ad8507", "#d6fd06", "P", "--"),
     "raw": ("#62666d", "#b3b8bf", "s", "-"),
     "cuda": ("#c4460c", "#ff8a45", "^", "--"), # heaps in kernels: heap_words.py
     "bump": ("#5c6169", "#b9bec5", "s", ":"),
 }
-_TARNS = (("#2f8fc4", "#9ad4f0", "h", ":"), ("#4f5fd6", "#a5adff", "p", ":"), ("#007a99", "#5cc8e0", "8", "--"),
-          ("#17407a", "#8fb4e8", "*", ":"), ("#5c84a8", "#bcd3e8", "d", ":"), ("#3a76f0", "#86a9ff", "H", ":"),
-          ("#0f9aa8", "#7fe0e6", "1", ":"), ("#6a7fb5", "#c2cbe8", "2", ":"), ("#10629e", "#72bdf5", "3", ":"))
+_TARNS = (("#2f6f6a", "#8fd6cf", "d", ":"), ("#8a6a10", "#e3cf7a", "H", ":"), ("#7a3f1a", "#e0a98a", "1", ":"),
+          ("#a03c78", "#f0a6d0", "2", ":"), ("#4f7a24", "#b5e08a", "3", ":"))
 _OTHERS = (("#b04a7a", "#f2a3c6", "<", "--"), ("#5f7a1f", "#bfdc74", ">", "--"), ("#8a4fa0", "#d7a6ea", "4", "--"),
            ("#a8452f", "#f0927d", "+", "--"), ("#2f7a5a", "#7fd9b1", "x", "--"), ("#75641f", "#d8c46c", "1", "-."),
            ("#9a2f86", "#ec8fdc", "2", "-."), ("#4d4d8f", "#adade8", "3", "-."), ("#7d5a4a", "#cfae9f", "d", "-."))
@@ -74,8 +82,12 @@ def is_through_python(name):
     return name.endswith("-python")
 
 
+def is_floor(name):
+    return name.split(":")[0] in FLOOR
+
+
 def is_peer(name):
-    return not is_tarn(name) and name not in NO_PEERS and name not in NO_ALLOCATORS
+    return not is_tarn(name) and not is_floor(name) and name not in NO_PEERS and name not in NO_ALLOCATORS
 
 
 def what_it_is(name, backends):
@@ -91,6 +103,11 @@ def what_it_is(name, backends):
         return "a pool of tarn " + ", ".join(MODES.get(part, f"as {part}") for part in name.split(":")[1:])
     known = next((known for known in WHAT_THEY_ARE if name.startswith(known + ":")), None)
     return f"{WHAT_THEY_ARE[known]}, as {name[len(known) + 1:]}" if known else name
+
+
+def options_of(name):
+    """The variables that give a mode of tarn; none for its default."""
+    return [OPTIONS.get(part, part) for part in name.split(":")[1:]]
 
 
 class Style:
@@ -124,7 +141,7 @@ class Palette:
 
 
 def _place(name):
-    """Order: tarn, its other modes, the peers, the ordered sets, raw; known ones in their own order."""
+    """Order: tarn, its other modes, the peers, the ordered sets, raw, the floor; known ones in their own order."""
     known = list(_KNOWN).index(name) if name in _KNOWN else len(_KNOWN)
-    kind = 0 if is_tarn(name) else 2 if name in NO_PEERS else 1
+    kind = 0 if is_tarn(name) else 3 if is_floor(name) else 2 if name in NO_PEERS else 1
     return (kind, known, name)

@@ -21,6 +21,7 @@ WIDTH_IN = 5.2
 HEIGHT_IN = 3.5
 PNG_DPI = 160
 LABEL_LETTERS_MAX = 36
+TITLE_LETTERS_MAX = 54
 
 # Colours of the paper; on a page each becomes a variable.
 INK = "#1b1e23"
@@ -41,10 +42,10 @@ def load_matplotlib():
                       "python3-matplotlib on Debian and Ubuntu, or `python3 -m pip install matplotlib`") from None
     matplotlib.use("Agg")
     matplotlib.rcParams.update({
-        "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 10,
+        "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 10.5,
         "text.color": INK, "axes.labelcolor": SOFT, "axes.edgecolor": SOFT,
-        "figure.titlesize": 10.5, "figure.titleweight": "bold",
-        "xtick.color": SOFT, "ytick.color": SOFT, "xtick.labelsize": 9, "ytick.labelsize": 9,
+        "figure.titlesize": 11, "figure.titleweight": "bold",
+        "xtick.color": SOFT, "ytick.color": SOFT, "xtick.labelsize": 9.5, "ytick.labelsize": 9.5,
         "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.8,
         "axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.7, "axes.axisbelow": True,
         "figure.facecolor": PAPER, "axes.facecolor": PAPER, "savefig.facecolor": PAPER,
@@ -53,40 +54,62 @@ def load_matplotlib():
 
 
 class Chart:
-    """One plot. draw(axes) is called at once. `name`, its file name, must be unique when it is written."""
+    """
+    One plot. draw(axes) returns the names of the allocators that it shows. `name`, the file's, must be unique when it
+    is written. On a page the legend is that of the page; a file has its own.
+    """
 
     def __init__(self, name, title, draw, height=HEIGHT_IN):
         self.name = name
         self.title = title
+        self._draw = draw
+        self._height = height
+        self._figure, self.names = self._drawn(has_legend=False) # at once, so that it fails early
+
+    def _drawn(self, has_legend):
         load_matplotlib()
         from matplotlib.figure import Figure
-        self._figure = Figure(figsize=(WIDTH_IN, height), layout="constrained")
-        axes = self._figure.add_subplot()
-        lines = [line for part in title.split("\n") for line in textwrap.wrap(part, 62)]
-        self._figure.suptitle("\n".join(lines), x=0.01, ha="left")
-        draw(axes)
-        _add_legend(self._figure, axes)
+        figure = Figure(figsize=(WIDTH_IN, self._height), layout="constrained")
+        axes = figure.add_subplot()
+        lines = [line for part in self.title.split("\n") for line in textwrap.wrap(part, TITLE_LETTERS_MAX)]
+        figure.suptitle("\n".join(lines), x=0.01, ha="left")
+        names = self._draw(axes)
+        if has_legend:
+            _add_legend(figure, axes)
+        return figure, names
 
-    def _saved(self, **options):
+    def _saved(self, figure, **options):
         import matplotlib
         matplotlib.rcParams["svg.hashsalt"] = self.name # so that a plot is identical every time
         content = io.BytesIO()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore") # about letters that its font lacks: the viewer has others
-            self._figure.savefig(content, **options)
+            figure.savefig(content, **options)
         return content.getvalue()
 
     @functools.cached_property
+    def _file_figure(self):
+        return self._drawn(has_legend=True)[0]
+
+    @functools.cached_property
     def svg_file(self):
-        return self._saved(format="svg", metadata={"Date": None, "Creator": None})
+        return self._svg(self._file_figure)
 
     @property
     def png_file(self):
-        return self._saved(format="png", dpi=PNG_DPI, metadata={"Software": None})
+        return self._saved(self._file_figure, format="png", dpi=PNG_DPI, metadata={"Software": None})
+
+    def _svg(self, figure):
+        return self._saved(figure, format="svg", metadata={"Date": None, "Creator": None})
+
+    @functools.cached_property
+    def page_file(self):
+        """Without a legend, for svg_on_page."""
+        return self._svg(self._figure)
 
     def svg_on_page(self, styles):
         """Returns an element of a page that refers to nothing outside."""
-        svg = self.svg_file.decode("utf-8")
+        svg = self.page_file.decode("utf-8")
         svg = svg[svg.index("<svg"):]
         svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
         colours = dict(_VARIABLES)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 chart_kinds: the three kinds of plots: lines over a quantity, dots by workload, memory over time. Each returns a
-function for Chart.
+function for Chart, which draws and returns the names of the allocators that are shown.
 """
+
+import math
 
 from . import chart
 
@@ -12,6 +14,13 @@ class Value:
 
     def __init__(self, median, low=None, high=None, measured=None):
         self.median, self.low, self.high, self.measured = median, low, high, measured
+
+
+# Lines that lie on each other over at least this share of their points are drawn apart.
+TOGETHER_SHARE = 0.4
+TOGETHER_OF_AXIS = 0.012 # nearer than this part of the axis
+APART_POINTS = 2.6 # of 1/72 inch
+MARKERS_A_LINE = 8
 
 
 def _look(style):
@@ -28,14 +37,52 @@ def _axis_label(text, values):
     return f"{text}\n(hollow: less Python's share)" if any(value.measured for value in values) else text
 
 
+def offsets_of(lines, extent):
+    """
+    {name: points of 1/72 inch}: how far each line is moved up, so that none hides another. lines: {name: {x: y}}, y as
+    drawn, on a logarithmic axis the logarithm; extent: the length of the y axis.
+    """
+    offsets, groups = {}, []
+    for name, line in lines.items():
+        group = next((group for group in groups if any(_are_together(line, lines[other], extent) for other in group)),
+                     None)
+        if group is None:
+            groups.append(group := [])
+        group.append(name)
+    for group in groups:
+        for place, name in enumerate(group):
+            offsets[name] = APART_POINTS * ((len(group) - 1) / 2 - place)
+    return offsets
+
+
+def _are_together(line, other, extent):
+    shared = line.keys() & other.keys()
+    near = sum(abs(line[x] - other[x]) <= TOGETHER_OF_AXIS * extent for x in shared)
+    return bool(shared) and near >= TOGETHER_SHARE * len(shared)
+
+
+def _move_up(axes, line, points):
+    """After it was added, so that the limits of the axes are those of the values."""
+    from matplotlib.transforms import ScaledTranslation
+    line.set_transform(axes.transData + ScaledTranslation(0, points / 72, axes.figure.dpi_scale_trans))
+
+
+def _on_log_axis(points):
+    return {x: math.log10(value.median) for x, value in points}
+
+
 def lines(series, palette, x_axis, x_label, y_label, y_limits, y_ticks=chart.time_label):
     """series: {allocator: [(x, Value)]}. The band from low to high is the spread of the repetitions."""
     def draw(axes):
-        for name in palette.in_order(series):
+        names = palette.in_order(series)
+        offsets = offsets_of({name: _on_log_axis(series[name]) for name in names},
+                             math.log10(y_limits[1] / y_limits[0]))
+        for name in names:
             style, points = palette[name], sorted(series[name], key=lambda point: point[0])
             xs = [x for x, _ in points]
-            axes.plot(xs, [value.median for _, value in points], label=_label(style), markersize=5,
-                      linestyle=style.dashes, linewidth=style.width, **_look(style))
+            line, = axes.plot(xs, [value.median for _, value in points], label=_label(style), markersize=5,
+                              linestyle=style.dashes, linewidth=style.width, **_look(style))
+            _move_up(axes, line, offsets[name])
             if any(value.low and value.high for _, value in points):
                 axes.fill_between(xs, [value.low or value.median for _, value in points],
                                   [value.high or value.median for _, value in points],
@@ -50,6 +97,7 @@ def lines(series, palette, x_axis, x_label, y_label, y_limits, y_ticks=chart.tim
             chart.use_log(axes.xaxis, chart.count_label)
         axes.set_xlabel(x_label)
         axes.set_ylabel(_axis_label(y_label, [value for points in series.values() for _, value in points]))
+        return names
     return draw
 
 
@@ -79,30 +127,37 @@ def dots(rows, palette, x_label, x_limits, x_ticks):
         axes.grid(False, axis="y")
         axes.set_ylim(-len(rows) + 0.5, 0.5)
         chart.use_log(axes.xaxis, x_ticks, x_limits)
-        axes.set_xlabel(_axis_label(x_label, [value for _, values in rows for value in values.values()]))
+        # To the right end, as it may be longer than an axis beside long names.
+        axes.set_xlabel(_axis_label(x_label, [value for _, values in rows for value in values.values()]), loc="right")
+        return names
     return draw
 
 
 def memory(live, held_by, not_drawn, palette, y_max):
     """
     live: [(event, bytes)], drawn as an area; held_by: {allocator: [(event, bytes)]}, as steps. not_drawn:
-    {allocator: its peak}, which the legend says.
+    {allocator: its peak}, which a line of text says.
     """
     def draw(axes):
         from matplotlib.ticker import FuncFormatter, MultipleLocator
         axes.fill_between([point[0] for point in live], [point[1] for point in live], color=chart.SOFT, alpha=0.28,
                           step="post", linewidth=0, label="live")
-        for name in palette.in_order(held_by):
+        names = palette.in_order(held_by)
+        offsets = offsets_of({name: dict(held_by[name]) for name in names}, y_max)
+        for number, name in enumerate(names):
             style, points = palette[name], held_by[name]
-            axes.plot([point[0] for point in points], [point[1] for point in points], label=_label(style),
-                      linestyle=style.dashes, linewidth=style.width, drawstyle="steps-post", markersize=4.5,
-                      markevery=0.12, **_look(style))
-        for name, most in not_drawn.items():
-            axes.plot([], [], label=f"{_label(palette[name])}: up to {chart.size_label(most)}", **_look(palette[name]))
+            line, = axes.plot([point[0] for point in points], [point[1] for point in points], label=_label(style),
+                              linestyle=style.dashes, linewidth=style.width, drawstyle="steps-post", markersize=4.5,
+                              markevery=(number / len(names) / MARKERS_A_LINE, 1 / MARKERS_A_LINE), **_look(style))
+            _move_up(axes, line, offsets[name])
+        if not_drawn:
+            axes.set_title("; ".join(f"{_label(palette[name])}: up to {chart.size_label(most)}, not drawn"
+                                     for name, most in not_drawn.items()), loc="left", fontsize=9, color=chart.SOFT)
         axes.set_ylim(0, y_max * 1.05)
         axes.xaxis.set_major_formatter(FuncFormatter(chart.count_label))
         axes.yaxis.set_major_locator(MultipleLocator(1 << max(int(y_max) // 5, 1).bit_length()))
         axes.yaxis.set_major_formatter(FuncFormatter(chart.size_label))
         axes.set_xlabel("event")
         axes.set_ylabel("held from the vendor")
+        return names
     return draw

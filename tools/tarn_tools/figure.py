@@ -15,17 +15,23 @@ FILE_NAME_LETTERS_MAX = 90
 
 
 class Figure:
-    def __init__(self, section, title, text, rows):
+    def __init__(self, section, title, text, rows, more=(), title_of_more=""):
+        """`more`: rows that a page shows on demand, under a title of their own."""
         self.section = section
         self.title = title
         self.text = text
-        self.rows = [row for row in rows if row]
-        if self.rows and max(map(len, self.rows)) == 1:
-            self.rows = [[row[0] for row in self.rows]]
+        self.rows = _side_by_side(rows)
+        self.more = _side_by_side(more)
+        self.title_of_more = title_of_more
 
     @property
     def charts(self):
-        return [chart for row in self.rows for chart in row]
+        return [chart for row in self.rows + self.more for chart in row]
+
+
+def _side_by_side(rows):
+    rows = [row for row in rows if row]
+    return [[row[0] for row in rows]] if rows and max(map(len, rows)) == 1 else rows
 
 
 def file_name(*parts):

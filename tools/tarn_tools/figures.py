@@ -56,8 +56,8 @@ WAYS = (("an allocation and its free", _pair),
         ("an allocation, median", _call("alloc_ns.p50")), ("a free, median", _call("free_ns.p50")),
         ("an allocation, 99th percentile", _call("alloc_ns.p99")), ("a free, 99th percentile", _call("free_ns.p99")))
 
-SPREAD = ("The band around a pair's line is the spread of the repetitions. Single calls have one reading of the "
-          "clock in them.")
+SPREAD = ("The band around a pair's line is the spread of the repetitions. Lines that lie on each other are drawn a "
+          "little apart.")
 
 
 def _series(run, keys, x_of, value_of):
@@ -91,7 +91,7 @@ def _lines_figure(name, bench, keys_of, runs, palette, title, x_axis, x_label, x
         rows.append([chart_of(f"{name} {what}", what[0].upper() + what[1:], run, runs,
                             chart_kinds.lines(series, palette, x_axis, x_label, "time", limits))
                      for run, series in of_runs if series])
-    return Figure(bench, title, SPREAD, rows)
+    return Figure(bench, title, SPREAD, rows[:1], rows[1:], "Single calls")
 
 
 def _how(qualifiers):
@@ -129,7 +129,7 @@ def threads_figures(runs, palette):
         name = file_name("threads", blocks.replace(" blocks", "").replace(" bytes a thread", ""))
         figures.append(Figure("threads", f"Rate against threads: {blocks}",
                               "Pairs of an allocation and a free that all threads make together in a second: "
-                              "higher is better.",
+                              f"higher is better. {SPREAD}",
                               [[chart_of(name, f"Rate: {blocks}", run, runs, chart_kinds.lines(
                                   series, palette, "threads", "threads", "pairs a second, all threads", limits,
                                   chart.count_label)) for run, series in of_runs if series]]))
@@ -249,6 +249,12 @@ def envelope(points, stretches=STRETCHES):
     return [*found, (last, before)]
 
 
+def live_of(held):
+    """What is live over time is the same for all; one that was cut short does not have all of it."""
+    longest = max(held.values(), key=lambda points: points[-1][0])
+    return envelope([(point[0], point[1]) for point in longest])
+
+
 def _most(held):
     return max(point[2] for point in held)
 
@@ -260,7 +266,7 @@ def _too_high(held):
 
 
 def _memory_chart(run, runs, bench, workload, held, too_high, y_max, palette):
-    live = envelope([(point[0], point[1]) for point in next(iter(held.values()))])
+    live = live_of(held)
     held_by = {name: envelope([(point[0], point[2]) for point in points]) for name, points in held.items()
                if name not in too_high}
     not_drawn = {name: _most(held[name]) for name in too_high if name in held}
@@ -295,6 +301,6 @@ def all_figures(runs, palette):
     figures += live_figures("live", runs, palette) + live_figures("churn", runs, palette)
     figures += threads_figures(runs, palette)
     figures += memory_figures(runs, palette) + heaps
-    figures = [figure for figure in figures if figure.rows]
+    figures = [figure for figure in figures if figure.charts]
     number_equal_names(figures)
     return figures

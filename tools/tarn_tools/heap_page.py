@@ -9,7 +9,7 @@ from .heap_verdicts import groups_of, heap_verdicts_of
 from .heap_words import BOUNDS, HEAPS, about, anchor_of, in_order, title_of
 from .html_text import Table, element, joined
 from .page_figures import figures_html
-from .page_parts import MARKS, NEAR_PERCENT, allocator, swatch
+from .page_parts import MARKS, NEAR_PERCENT, allocator, breakable, legend_item
 from .verdicts import standing
 
 HOW_TO_READ = """malloc and free inside kernels, measured by device_heap_bench: all heaps do the same, in one run.
@@ -28,9 +28,7 @@ def heap_html(runs, palette, figures):
 
 def _legend(runs, palette):
     names = palette.in_order(result.heap for run in runs for result in run.heap_results)
-    return element("ul", *[element("li", swatch(name, palette), element("b", name),
-                                   f" \u2013 {HEAPS[name]}" if name in HEAPS else "") for name in names],
-                   class_="legend")
+    return element("ul", *[legend_item(name, palette, HEAPS.get(name)) for name in names], class_="legend")
 
 
 # --- a test ------------------------------------------------------------------------------------------
@@ -59,8 +57,8 @@ def _table(run, test, verdicts, palette, is_named):
     for (_, figure, _), group in groups_of(verdicts).items():
         table.group(figure, 1 + len(names))
         for verdict in group:
-            table.row(verdict.workload, *[_cell(verdict, name, reasons) for name in names])
-    return table.html()
+            table.row(breakable(verdict.workload), *[_cell(verdict, name, reasons) for name in names])
+    return table.folded()
 
 
 def _cell(verdict, name, reasons):
@@ -90,13 +88,14 @@ def _ratio(verdict, name, times):
 # --- what was skipped, what was found wrong ----------------------------------------------------------
 
 def _remarks(runs):
-    table = Table(class_="missing")
+    table = Table("What was skipped or found wrong", class_="missing")
     table.head("what", "heap", "test and workload", "machine", "what is said")
     for run in runs:
         for what, remarks in (("WRONG", [fault for file in run.heap_files for fault in file.faults]),
                               ("skipped", [skip for file in run.heap_files for skip in file.skipped])):
             for remark in remarks:
-                table.row(what, remark.heap, f"{remark.test}, {remark.workload}", run.label, remark.text,
+                table.row(what, *map(breakable, (remark.heap, f"{remark.test}, {remark.workload}", run.label,
+                                                 remark.text)),
                           class_="bad" if what == "WRONG" else None)
     if table.is_empty:
         return element("p", "Nothing was skipped, and nothing was found wrong.")

@@ -6,7 +6,7 @@ from .heap_parts import full_name, range_shown, with_range
 from .heap_verdicts import HeapBalance, groups_of, multiples_of, times_tarn_of
 from .heap_words import BOUNDS, anchor_of, title_of
 from .html_text import Table, element, joined
-from .page_parts import MARKS, NEAR_PERCENT, allocator, by_machine, range_words, share_words
+from .page_parts import MARKS, NEAR_PERCENT, allocator, by_machine, loss_mark, range_words, share_words
 from .verdicts import spread_of, standing
 
 
@@ -66,15 +66,15 @@ def _beside(timed, name):
 def _glances(judged, palette):
     return joined(element("p", "How many times as good as the others tarn is, in time, in rate or in memory: above "
                                f"1{shown.TIMES} tarn is better. The median over the workloads, and below it the least "
-                               "and the most. ", MARKS["loses"], ": in one of these workloads at least it is better "
-                               "than tarn. A bump pointer is a bound and no rival: there it is tarn's multiple of its "
-                               "figure. A dash: it was not measured, or has no such call."),
+                               f"and the most. {MARKS['loses']} stands before a figure that is a loss of tarn's. A "
+                               "bump pointer is a bound and no rival: there it is tarn's multiple of its figure. A dash: "
+                               "it was not measured, or has no such call."),
                   *[_glance(run, verdicts, palette, len(judged) > 1) for run, verdicts in judged if verdicts])
 
 
 def _glance(run, verdicts, palette, has_caption):
     names = palette.in_order(name for verdict in verdicts for name in verdict.results)
-    table = Table(run.label if has_caption else None, class_="figures")
+    table = Table(class_="figures")
     table.head("figure", "tarn is best", *[allocator(name, palette) for name in names])
     test = None
     for (of_test, figure, unit), group in groups_of(verdicts).items():
@@ -83,7 +83,7 @@ def _glance(run, verdicts, palette, has_caption):
             table.group(element("a", title_of(test), href=f"#{anchor_of(test)}"), 2 + len(names))
         table.row(f"{figure} ({len(group)})", _best_cell(group),
                   *[_own_cell(group, unit) if name == "tarn" else _other_cell(group, name) for name in names])
-    return table.html()
+    return joined(element("p", run.label, class_="caption") if has_caption else "", table.html())
 
 
 def _best_cell(group):
@@ -109,19 +109,20 @@ def _other_cell(group, name):
     if not spread:
         return shown.NOTHING
     least, median, most = spread
-    word = standing(least) if name not in BOUNDS else "wins"
+    is_rival = name not in BOUNDS
     count = sum(name in verdict.results for verdict in group)
-    below = [shown.ratio_range(least, most)] if least != most else []
+    below = [f"{loss_mark(least, is_rival)}{shown.ratio_range(least, most)}"] if least != most else []
     below += [f"in {count}"] if count < len(group) else []
-    mark = "tarn " if name in BOUNDS else f"{MARKS[word]} " if word == "loses" else ""
-    return element("td", mark, shown.ratio(median),
-                   element("small", " ".join(below)), class_=word if word != "wins" else None)
+    return element("td", loss_mark(median) if is_rival else "tarn ", shown.ratio(median),
+                   element("small", " ".join(below)),
+                   class_=standing(median) if is_rival and standing(median) != "wins" else None)
 
 
 # --- where tarn loses --------------------------------------------------------------------------------
 
 def _losses(judged):
-    table = by_machine(judged, _loss_rows, "figure", "tarn", "best", "has", "times as good", "also better")
+    table = by_machine(judged, _loss_rows, "Each figure in which another heap is better", "figure",
+                       "tarn", "best", "has", "times as good", "also better")
     if table:
         return table
     if not any(HeapBalance(verdicts).compared for _, verdicts in judged):

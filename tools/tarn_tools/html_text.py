@@ -26,6 +26,11 @@ def element(name, *content, **attributes):
     return Markup(f"<{name}{shown}>{joined(*content)}</{name}>")
 
 
+def folded(summary, *content):
+    """Content that opens when its summary is clicked; on paper it is open."""
+    return element("details", element("summary", summary), *content)
+
+
 class Table:
     """A table in its own box, which scrolls if the page is narrow."""
 
@@ -47,7 +52,7 @@ class Table:
 
     def group(self, title, column_count):
         """A line across the table, above the rows that follow."""
-        self._rows.append(element("tr", element("th", title, colspan=column_count, scope="rowgroup"),
+        self._rows.append(element("tr", element("th", element("span", title), colspan=column_count, scope="rowgroup"),
                                   class_="group"))
 
     @property
@@ -55,10 +60,15 @@ class Table:
         return not self._rows
 
     def html(self):
+        return self._box(element("caption", self._caption) if self._caption else "")
+
+    def folded(self, *notes):
+        """Under its caption alone, which opens it."""
+        return folded(self._caption, self._box(), *notes)
+
+    def _box(self, caption=""):
         head = [element("tr", *[self._head_cell(cell) for cell in cells]) for cells in self._head]
-        caption = element("caption", self._caption) if self._caption else ""
-        table = element("table", caption, element("thead", *head), element("tbody", *self._rows),
-                        class_=self._class)
+        table = element("table", caption, element("thead", *head), element("tbody", *self._rows), class_=self._class)
         return element("div", table, class_="wide", tabindex="0")
 
     @staticmethod

@@ -7,9 +7,10 @@ from . import page_tables
 from .allocators import what_it_is
 from .coverage import Coverage
 from .heap_page import heap_html
-from .html_text import Markup, element, joined
-from .page_figures import figures_html
-from .page_parts import swatch
+from .html_text import Markup, element, folded, joined
+from .page_figures import figures_html, legend_html
+from .page_parts import breakable, legend_item
+from .page_programs import programs_html
 from .page_summary import summary_html
 from .page_words import ABOUT, anchor_of, in_order, title_of
 
@@ -17,7 +18,8 @@ STYLE_SHEET = Path(__file__).with_name("page.css")
 
 # Dark paper: the differences to page.css, and allocators' second colours.
 DARK = {"--ink": "#e6e8eb", "--soft": "#a3a9b2", "--grid": "#363b42", "--area": "#2b2f35", "--paper": "#15171a",
-        "--panel": "#1d2024", "--wins": "#12304f", "--loses": "#4f2c0c", "--level": "#2a2d32", "--link": "#6cb2ff"}
+        "--panel": "#1d2024", "--wins": "#12304f", "--loses": "#4f2c0c", "--level": "#2a2d32", "--link": "#6cb2ff",
+        "--lost": "#ff9a5c"}
 
 HOW_TO_READ = """The time of a pair is that of all calls of a pass by the number of
 allocations, without a clock in between; the median of the repetitions, with the least and the most. Percentiles
@@ -34,8 +36,8 @@ def page_html(title, runs, palette, figures):
     sections += [("machines", "Machines", page_tables.machines_html(runs)),
                  ("runs", "How it was run", joined(element("p", HOW_TO_READ) if of_pools else "",
                                                    page_tables.runs_html(runs)))]
-    body = [element("h1", title), _lead(of_pools) if of_pools else "", _heap_lead(of_heaps) if of_heaps else "",
-            _contents(sections), _legend(of_pools, palette) if of_pools else ""]
+    body = [element("h1", breakable(title)), _lead(of_pools) if of_pools else "",
+            _heap_lead(of_heaps) if of_heaps else "", _contents(sections)]
     for name, heading, content in sections:
         body += [element("h2", heading, id=name), content]
     return joined(
@@ -50,7 +52,8 @@ def page_html(title, runs, palette, figures):
 def _pool_sections(runs, palette, figures):
     """The sections for tarn-bench."""
     coverages = [Coverage(run) for run in runs]
-    sections = [("summary", "Who wins where", summary_html(runs, palette))]
+    sections = [("programs", "Which allocator for your program", joined(programs_html(runs), _legend(runs, palette))),
+                ("summary", "Who wins where", summary_html(runs, palette))]
     sections += [(anchor_of(bench), title_of(bench), _bench_html(bench, runs, coverages, palette, figures))
                  for bench in in_order(dict.fromkeys(key[0] for run in runs for key in run.by_workload))]
     memory = [figure for figure in figures if figure.section == "memory"]
@@ -78,9 +81,9 @@ def _contents(sections):
 def _legend(runs, palette):
     names = {result.allocator for run in runs for result in run.results}
     backends = {run.facts.get("backend") for run in runs}
-    items = [element("li", swatch(style.name, palette), element("b", style.name),
-                     f" \u2013 {what_it_is(style.name, backends)}") for style in palette if style.name in names]
-    return element("ul", *items, class_="legend")
+    items = [legend_item(style.name, palette, what_it_is(style.name, backends)) for style in palette
+             if style.name in names]
+    return folded(f"What the allocators are ({len(items)})", element("ul", *items, class_="legend"))
 
 
 # --- benches ----------------------------------------------------------------------------------------
@@ -93,20 +96,24 @@ def _bench_html(bench, runs, coverages, palette, figures):
         if keys:
             parts.append(page_tables.bench_html(run, coverage, bench, palette, _table_title(run, keys)))
             if bench in page_tables.WITH_TABLES:
-                parts.append(element("h3", f"Each workload: {run.label}"))
-                parts += [page_tables.workload_html(run, key, palette) for key in keys]
+                parts.append(folded(f"Each workload, with single calls and memory: {run.label} ({len(keys)})",
+                                    *[page_tables.workload_html(run, key, palette) for key in keys]))
     return joined(*parts)
 
 
 def _table_title(run, keys):
     is_rated = any(result.is_rated for key in keys for result in run.by_workload[key].values())
-    return f"{'Pairs a second' if is_rated else 'ns a pair'}, and below it how many times tarn's time: {run.label}"
+    what = "pairs a second" if is_rated else "ns a pair"
+    return f"Table: {what}, and below it how many times tarn's time: {run.label}"
 
 
 def _memory_html(figures, palette):
     text = element("p", "What each allocator holds from the vendor (lines) over what is live (grey), while the "
-                        "workload goes on: the most in each hundredth of its events.")
-    return joined(text, figures_html(figures, palette))
+                        "workload goes on: the most in each hundredth of its events. Lines that lie on each other are "
+                        "drawn a little apart.")
+    names = {name for figure in figures for chart in figure.charts for name in chart.names}
+    folds = [folded(breakable(figure.title), figures_html([figure], palette, is_headed=False)) for figure in figures]
+    return joined(text, legend_html(names, palette), *folds)
 
 
 # --- style -------------------------------------------------------------------------------------------

@@ -4,26 +4,36 @@
 import re
 
 from . import shown
-from .html_text import Markup, Table, element, joined
+from .allocators import is_floor
+from .html_text import Markup, Table, element, escaped, joined
 from .results import CUT_SHORT
-from .verdicts import NEAR
+from .swatches import sample_of
+from .verdicts import NEAR, standing
 
+UNBROKEN_LETTERS_MAX = 24
 NEAR_PERCENT = f"{(NEAR - 1) * 100:.0f}{shown.THIN_SPACE}%"
 
 MARKS = {"wins": "\u25b2", "level": "=", "loses": "\u25bc"} # of tarn; colour says it, too
 
 
 def swatch(name, palette):
-    """A patch of the allocator's colour; a ring if it was called through Python, like its markers."""
+    """The allocator's line and marker as in plots; hollow if it was called through Python."""
     style = palette[name]
-    return element("span", "", class_="swatch hollow" if style.is_hollow else "swatch",
-                   style=f"--of:var({style.variable})")
+    return element("span", Markup(sample_of(style)), class_="swatch", style=f"--of:var({style.variable})")
+
+
+def breakable(text):
+    """A name may break after each of its parts, and anywhere if a part is longer than a narrow page."""
+    parts = re.sub(rf"([:_/-]+|[^\s:_/-]{{{UNBROKEN_LETTERS_MAX}}})(?=[^\s:_/-])", "\\1\0", text).split("\0")
+    return Markup(Markup("<wbr>").join(map(escaped, parts)))
+
+
+def legend_item(name, palette, about=None):
+    return element("li", swatch(name, palette), element("b", breakable(name)), f" \u2013 {about}" if about else "")
 
 
 def allocator(name, palette):
-    """A name may break after each of its parts."""
-    parts = [part for part in re.split(r"(?<=[:_-])", name) if part]
-    return joined(swatch(name, palette), *[piece for part in parts for piece in (part, Markup("<wbr>"))][:-1])
+    return joined(swatch(name, palette), breakable(name), element("small", " a floor") if is_floor(name) else "")
 
 
 def figure_of(result):
@@ -68,31 +78,49 @@ def spread_shown(result):
     return f"{show(low)}{shown.NOTHING}{show(high)}" if low and high else shown.NOTHING
 
 
+def loss_mark(times_tarn, is_rival=True):
+    """Stands right before a figure by which tarn loses, and nowhere else."""
+    return f"{MARKS['loses']}{shown.THIN_SPACE}" if is_rival and standing(times_tarn) == "loses" else ""
+
+
 def with_range(text, least, most):
     return element("td", text, element("small", f"{least}{shown.NOTHING}{most}" if least != most else ""))
 
 
-def by_machine(judged, rows_of, *head):
+def not_told():
+    """The cell of an allocator that cannot tell a figure."""
+    return element("td", shown.NOTHING, element("small", "not told"))
+
+
+def size_cell(value):
+    return shown.size(value) if value else not_told()
+
+
+def by_machine(judged, rows_of, caption, *head, notes=()):
     """
-    judged: [(run, verdicts)]; rows_of(verdicts) returns rows of cells. Makes a table with the rows of each machine,
-    with its name if there are several. None: there are no rows.
+    judged: [(run, verdicts)]; rows_of(verdicts) returns rows of cells. Makes a folded table with the rows of each
+    machine, with its name if there are several. None: there are no rows.
     """
     rows_by_label = {run.label: rows_of(verdicts) for run, verdicts in judged}
     width = max((len(row) for rows in rows_by_label.values() for row in rows), default=0)
     if not width:
         return None
-    table = Table(class_="comparison")
+    table = Table(f"{caption} ({sum(map(len, rows_by_label.values()))})", class_="comparison")
     table.head(*head[:width])
     for label, rows in rows_by_label.items():
         if rows and len(judged) > 1:
             table.group(label, width)
         for row in rows:
             table.row(*row, *[""] * (width - len(row)))
-    return table.html()
+    return table.folded(*notes)
 
 
 def share_words(part, whole):
     return f"all {whole}" if part == whole and whole > 1 else f"{part} of {whole}"
+
+
+def workloads(count):
+    return "workload" if count == 1 else "workloads"
 
 
 def speed_words(spread):

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""page_summary: the summary: who wins where, where tarn loses, and where it holds more memory."""
+"""page_summary: who wins where, in words, at a glance and side by side."""
 
 from . import shown
-from .allocators import NO_PEERS, WRITING, is_tarn
+from .allocators import is_floor, is_tarn
 from .html_text import Table, element, joined
-from .page_parts import (MARKS, NEAR_PERCENT, allocator, by_machine, figure_of, share_words, speed_words,
-                         with_range)
-from .page_words import anchor_of, full_name, in_order, title_of, title_of_kind
-from .verdicts import Balance, Verdict, kinds_of, ratio_of, spread_of, standing, verdicts_of
+from .page_losses import bookkeeping_html, contiguous_figure, losses_html, memory_losses_html
+from .page_parts import (MARKS, NEAR_PERCENT, allocator, breakable, figure_of, loss_mark, range_words, share_words,
+                         speed_words, with_range, workloads)
+from .page_words import anchor_of, in_order, title_of_kind
+from .program_kinds import CONTIGUOUS
+from .verdicts import Balance, kinds_of, ratio_of, spread_of, standing, verdicts_of
 from .workload_name import size_of
 
 
@@ -18,11 +20,12 @@ def summary_html(runs, palette):
                      "allocation and its free. The peers are the pools that a program could use instead of tarn; the "
                      "vendor's raw calls and the ordered sets are no peers, but are measured too. Two allocators "
                      "within ", NEAR_PERCENT, " of each other count as level."),
-        _host_note(runs), _python_note(runs), *[element("p", *_balance(run, verdicts), class_="balance") for run, verdicts in judged],
+        _host_note(runs), _python_note(runs),
+        *[element("p", *_balance(run, verdicts), class_="balance") for run, verdicts in judged], _floor_note(judged),
         element("h3", "At a glance", id="at-a-glance"), _glances(judged, palette),
-        element("h3", "Where tarn loses time", id="loses-time"), _losses(judged),
-        element("h3", "Where tarn holds more memory than a peer", id="holds-more"), _holds_more(judged),
-        *[_bookkeeping(run, len(judged) > 1) for run, _ in judged]]
+        element("h3", "Where tarn loses time", id="loses-time"), losses_html(judged),
+        element("h3", "Where tarn holds more memory than a peer", id="holds-more"), memory_losses_html(judged),
+        *[bookkeeping_html(run, len(judged) > 1) for run, _ in judged]]
     if len(runs) > 1:
         parts += [element("h3", "Side by side", id="side-by-side"), _side_by_side(judged)]
     return joined(*parts)
@@ -49,16 +52,29 @@ def _python_note(runs):
                         "markers are hollow in plots, where a thin line ends at what was measured.")
 
 
+def _floor_note(judged):
+    """What allocators cost that write into the memory they hand out."""
+    says = [_beside_the_floor(run, verdicts) for run, verdicts in judged]
+    if not any(says):
+        return ""
+    names = {name for run, _ in judged for row in run.by_workload.values() for name in row if is_floor(name)}
+    return element("p", element("strong", "A floor, and no rivals: "), f"{shown.named_list(sorted(names))} write into "
+                   "the memory that they hand out, which no pool of device memory may. They are shown apart, and "
+                   "not counted.", *says)
+
+
+def _beside_the_floor(run, verdicts):
+    spread = Balance(verdicts).to_floor
+    return f" {run.label}: tarn is {shown.ratio(spread[1])} as fast as the fastest of them, at the " \
+           f"median{range_words(spread)}." if spread else ""
+
+
 def _from_to(least, most):
     texts = dict.fromkeys(map(shown.duration_with_unit, (least, most)))
     return " to ".join(texts)
 
 
 # --- in words ----------------------------------------------------------------------------------------
-
-def _workloads(count):
-    return "workload" if count == 1 else "workloads"
-
 
 def _balance(run, verdicts):
     balance = Balance(verdicts)
@@ -68,13 +84,13 @@ def _balance(run, verdicts):
     whole = len(balance.against_peers)
     if whole:
         says += ["tarn is the fastest on ", element("strong", share_words(len(balance.wins), whole)), " ",
-                 _workloads(whole),
+                 workloads(whole),
                  f", level on {len(balance.level)}" if balance.level else "",
                  "." if balance.losses else ", and loses on none."]
     else:
-        says.append(f"no peer was measured here, on {len(balance.judged)} {_workloads(len(balance.judged))}.")
+        says.append(f"no peer was measured here, on {len(balance.judged)} {workloads(len(balance.judged))}.")
     if balance.losses:
-        says += [" It ", element("strong", f"loses on {len(balance.losses)}"), _to_writing(balance), "."]
+        says += [" It ", element("strong", f"loses on {len(balance.losses)}"), "."]
     if balance.to_best_peer:
         text, span = speed_words(balance.to_best_peer)
         says.append(f" At the median it is {text} the best peer{span}.")
@@ -86,12 +102,6 @@ def _balance(run, verdicts):
         says += [" It holds more memory than the leanest peer on ", element("strong", share_words(
             len(balance.holds_more), len(balance.with_peer_memory))), _of_first_piece(balance), "."]
     return says
-
-
-def _to_writing(balance):
-    count = sum(verdict.loses_to_writing_only for verdict in balance.losses)
-    return f", on {count} of them only to allocators that write into the memory they hand out, which no pool of " \
-           "device memory may" if count else ""
 
 
 def _of_first_piece(balance):
@@ -108,14 +118,13 @@ def _glances(judged, palette):
         return element("p", "No workload has a figure of tarn.")
     return joined(element("p", "How many times tarn's time the others take, the higher the better for tarn: the median "
                                "over the workloads of a kind, and below it the least and the most. ", MARKS["loses"],
-                          ": on one of these workloads at least it is faster than tarn. A dash: it was not measured."),
-                  *tables)
+                          " stands before a figure that is a loss of tarn's. A dash: it was not measured."), *tables)
 
 
 def _glance(run, verdicts, palette, has_caption):
     names = palette.in_order(name for verdict in verdicts for name in verdict.results)
     kinds = kinds_of(verdicts)
-    table = Table(run.label if has_caption else None, class_="figures")
+    table = Table(class_="figures")
     table.head("workloads", "tarn is fastest", *[allocator(name, palette) for name in names])
     for bench in in_order(dict.fromkeys(kind.bench for kind in kinds)):
         for kind in kinds:
@@ -124,7 +133,7 @@ def _glance(run, verdicts, palette, has_caption):
                                  f" ({len(kind.verdicts)})"),
                           _fastest_cell(kind),
                           *[_own_cell(kind) if name == "tarn" else _glance_cell(kind, name) for name in names])
-    return table.html()
+    return joined(element("p", run.label, class_="caption") if has_caption else "", table.html())
 
 
 def _fastest_cell(kind):
@@ -134,7 +143,8 @@ def _fastest_cell(kind):
         return shown.NOTHING
     word = "loses" if balance.losses else "wins" if len(balance.wins) == count else "level"
     return element("td", f"{len(balance.wins)} of {count}",
-                   element("small", f"level on {len(balance.level)}" if balance.level else ""), class_=word)
+                   element("small", ", ".join(f"{what} on {len(found)}" for what, found in (
+                       ("level", balance.level), ("loses", balance.losses)) if found)), class_=word)
 
 
 def _own_cell(kind):
@@ -153,122 +163,13 @@ def _glance_cell(kind, name):
     if not spread:
         return shown.NOTHING
     least, median, most = spread
-    word = standing(least) if not is_tarn(name) else "wins"
-    mark = f"{MARKS[word]} " if word == "loses" else ""
-    below = shown.ratio_range(least, most) if least != most else ""
+    is_rival = not is_tarn(name) and not is_floor(name)
+    below = f"{loss_mark(least, is_rival)}{shown.ratio_range(least, most)}" if least != most else ""
     count = len(kind.measured(name))
     if count < len(kind.verdicts):
         below += f" on {count}"
-    return element("td", f"{mark}{shown.ratio(median)}", element("small", below),
-                   class_=word if word != "wins" else None)
-
-
-# --- where tarn loses --------------------------------------------------------------------------------
-
-def _losses(judged):
-    head = ("workload", "tarn takes", "fastest", "takes", "as fast", "holds", "also faster")
-    lost = by_machine(judged, lambda verdicts: _faster_rows(verdicts, Verdict.faster_than_tarn), *head)
-    modes = by_machine(judged, lambda verdicts: _faster_rows(verdicts, Verdict.faster_modes), *head)
-    said = joined(lost, _marks_explained(judged)) if lost else element(
-        "p", "Nowhere in these results is another allocator faster than tarn by ", NEAR_PERCENT, " or more.")
-    return joined(said, element("p", "tarn's own other modes are faster than its default here:"), modes) if modes \
-        else said
-
-
-def _faster_rows(verdicts, faster_of):
-    """Worst first. The last cell, other faster allocators, is left out if it is empty in all rows."""
-    found = [(verdict, faster_of(verdict)) for verdict in verdicts]
-    found = sorted(((verdict, faster) for verdict, faster in found if faster), key=lambda pair: -pair[1][0][1])
-    has_others = any(len(faster) > 1 for _, faster in found)
-    rows = []
-    for verdict, ((fastest, ratio), *others) in found:
-        names = ", ".join(f"{_marked(other)} {shown.ratio(times)}" for other, times in others)
-        rows.append((full_name(verdict.key), figure_of(verdict.tarn), element("b", _marked(fastest)),
-                     figure_of(fastest), shown.ratio(ratio), _memory_beside_tarn(fastest, verdict.tarn),
-                     *([names] if has_others else [])))
-    return rows
-
-
-def _marked(result):
-    return result.allocator + ("\u2020" if result.allocator in WRITING else "") + \
-        ("\u2021" if result.allocator in NO_PEERS else "")
-
-
-def _marks_explained(judged):
-    names = {result.allocator for _, verdicts in judged for verdict in verdicts
-             for result, _ in verdict.faster_than_tarn()}
-    says = []
-    if names & set(WRITING):
-        says.append("\u2020 writes into the memory that it hands out, which no pool of device memory may.")
-    if names & set(NO_PEERS):
-        says.append("\u2021 is no peer.")
-    return element("p", " ".join(says), class_="about") if says else ""
-
-
-def _memory_beside_tarn(result, tarn):
-    """How much memory the faster one pays, or saves."""
-    if not result.held_by_live or not tarn.held_by_live:
-        return shown.NOTHING
-    return f"{shown.ratio(result.held_by_live / tarn.held_by_live)} tarn's memory" if not tarn.holds_first_piece \
-        else shown.size(result["peak_footprint_bytes"])
-
-
-# --- where it holds more -----------------------------------------------------------------------------
-
-def _holds_more(judged):
-    all_verdicts = [verdict for _, verdicts in judged for verdict in verdicts]
-    if not any(verdict.memory_to_leanest_peer for verdict in all_verdicts):
-        return element("p", "No peer's memory was measured in these results.")
-    table = by_machine(judged, _holds_more_rows, "workload", "tarn holds", "leanest peer", "most live")
-    first = [verdict for verdict in all_verdicts if verdict.holds_more and verdict.tarn.holds_first_piece]
-    if not table and not first:
-        return element("p", "Nowhere in these results does tarn hold more than the leanest peer by ", NEAR_PERCENT,
-                       " or more.")
-    return joined(table or "", _first_pieces(first))
-
-
-def _holds_more_rows(verdicts):
-    """Worst first."""
-    rows = []
-    grown = [verdict for verdict in verdicts if verdict.holds_more and not verdict.tarn.holds_first_piece]
-    for verdict in sorted(grown, key=lambda verdict: -verdict.memory_to_leanest_peer):
-        peer = verdict.leanest_peer
-        rows.append((full_name(verdict.key), shown.size(verdict.tarn["peak_footprint_bytes"]),
-                     joined(element("b", peer.allocator), f": {shown.size(peer['peak_footprint_bytes'])}, tarn holds "
-                            f"{shown.ratio(verdict.memory_to_leanest_peer)} as much"),
-                     shown.size(verdict.tarn["peak_live_bytes"])))
-    return rows
-
-
-def _first_pieces(verdicts):
-    """
-    Small programs, in a sentence: there the first piece is all that tarn holds. Its size is an option, and says
-    nothing about growth.
-    """
-    if not verdicts:
-        return ""
-    pieces = ", ".join(dict.fromkeys(shown.size(verdict.tarn["peak_footprint_bytes"]) for verdict in verdicts))
-    least, _, most = spread_of([verdict.leanest_peer["peak_footprint_bytes"] for verdict in verdicts])
-    names = {}
-    for verdict in verdicts:
-        names.setdefault(verdict.key[0], []).append(verdict.key[1])
-    listed = "; ".join(f"{title_of(bench).lower()}: {', '.join(dict.fromkeys(of_bench))}"
-                       for bench, of_bench in names.items())
-    return element("p", f"On {len(verdicts)} {_workloads(len(verdicts))} all that tarn holds is its first piece of "
-                        f"{pieces}, which the option ", element("code", "--initial"), " sets, where the leanest peer ",
-                   f"holds {shown.size(least)}", f" to {shown.size(most)}: " if least != most else ": ", listed, ".")
-
-
-def _bookkeeping(run, has_label):
-    """Host memory for metadata."""
-    results = [result for result in run.results if result.allocator == "tarn" and result["metadata_bytes"]]
-    if not results:
-        return ""
-    least, most = (pick(results, key=lambda result: result["metadata_bytes"]) for pick in (min, max))
-    says = [f"tarn's bookkeeping is in the host's memory: {shown.size(least['metadata_bytes'])}"]
-    if most["metadata_bytes"] > least["metadata_bytes"]:
-        says.append(f" to {shown.size(most['metadata_bytes'])}, the most in {full_name(most.key)}")
-    return element("p", *([element("strong", run.label), ": "] if has_label else []), *says, ".")
+    return element("td", loss_mark(median, is_rival), shown.ratio(median), element("small", below),
+                   class_=standing(median) if is_rival and standing(median) != "wins" else None)
 
 
 # --- side by side ------------------------------------------------------------------------------------
@@ -277,14 +178,14 @@ def _side_by_side(judged):
     """For several runs: tarn's figure, compared with the best peer."""
     by_run = [{verdict.key: verdict for verdict in verdicts} for _, verdicts in judged]
     keys = list(dict.fromkeys(key for verdicts in by_run for key in verdicts))
-    table = Table(class_="figures")
-    table.head("workload", *[run.label for run, _ in judged])
+    table = Table("tarn on each workload, beside the best peer", class_="figures")
+    table.head("workload", *[breakable(run.label) for run, _ in judged])
     for bench in in_order(dict.fromkeys(key[0] for key in keys)):
         table.group(bench, 1 + len(by_run))
         for key in sorted(keys, key=lambda key: size_of(key[1]) or 0):
             if key[0] == bench:
-                table.row(key[1], *[_side_cell(verdicts.get(key)) for verdicts in by_run])
-    return element("p", "No workload has a figure.") if table.is_empty else table.html()
+                table.row(breakable(key[1]), *[_side_cell(verdicts.get(key)) for verdicts in by_run])
+    return element("p", "No workload has a figure.") if table.is_empty else table.folded()
 
 
 def _side_cell(verdict):
@@ -296,5 +197,6 @@ def _side_cell(verdict):
     other = verdict.faster_than_tarn()[0][0] if verdict.word == "loses" else verdict.best_peer or verdict.raw
     words = f"{shown.ratio(ratio_of(verdict.tarn, other))} as fast as {other.allocator}, {figure_of(other)}" \
         if other else "alone"
+    words += f"; {CONTIGUOUS} {contiguous_figure(verdict)}" if CONTIGUOUS in verdict.results else ""
     mark = f"{MARKS[verdict.word]} " if verdict.word in MARKS else ""
     return element("td", f"{mark}{figure_of(verdict.tarn)}", element("small", words), class_=verdict.word)

@@ -2,10 +2,12 @@
 """page_tables: the figures: a table for each bench and each trace, and what was not measured."""
 
 from . import shown
-from .allocators import is_tarn
+from .allocators import is_floor, is_tarn
 from .html_text import Table, element, joined
-from .page_parts import MARKS, allocator, details_of, notes_of, spread_shown
+from .page_parts import (MARKS, allocator, breakable, details_of, not_told, notes_of, size_cell,
+                         spread_shown)
 from .page_words import title_of_kind
+from .program_kinds import CONTIGUOUS
 from .verdicts import Verdict, ratio_of, standing
 
 # Benches with an extra table for each workload.
@@ -40,24 +42,25 @@ def workload_html(run, key, palette):
     by_allocator = run.by_workload[key]
     verdict = Verdict(key, by_allocator)
     rows = [by_allocator[name] for name in palette.in_order(by_allocator)]
-    table = Table(key[1])
+    rivals = [result for result in rows if not is_floor(result.allocator)]
+    table = Table(breakable(key[1]))
     table.head("", ("ns a pair", 2), ("allocation, ns", 3), ("free, ns", 3), ("memory", 2), "vendor",
                ("times as fast as", 2))
     table.head("allocator", "median", "min\u2013max", "p50", "p99", "p99.9", "p50", "p99", "p99.9", "held/live",
                "most held", "calls", "raw", "best peer")
     for result in rows:
-        calls = [_cell(result[column], _best(rows, lambda other, column=column: other[column]), shown.duration)
+        calls = [_cell(result[column], _best(rivals, lambda other, column=column: other[column]), shown.duration)
                  for column in CALL_COLUMNS]
         table.row(
             joined(allocator(result.allocator, palette), _in_brackets(notes_of(result))),
-            _cell(_pair_ns(result), _best(rows, _pair_ns), shown.duration), spread_shown(result), *calls,
-            _cell(result.held_by_live, _best(rows, lambda other: other.held_by_live), shown.ratio),
-            shown.size(result["peak_footprint_bytes"]),
-            shown.count(result["vendor_calls"]) if result["vendor_calls"] is not None else shown.NOTHING,
+            _cell(_pair_ns(result), _best(rivals, _pair_ns), shown.duration), spread_shown(result), *calls,
+            _cell(result.held_by_live, _best(rivals, lambda other: other.held_by_live), shown.ratio),
+            size_cell(result["peak_footprint_bytes"]),
+            shown.count(result["vendor_calls"]) if result["vendor_calls"] else not_told(),
             shown.ratio(ratio_of(result, verdict.raw)),
             "is it" if result is verdict.best_peer else shown.ratio(ratio_of(result, verdict.best_peer)),
             class_="tarn" if result.allocator == "tarn" else None)
-    return joined(table.html(), element("p", _about(rows), class_="about"))
+    return table.folded(element("p", _about(rows), class_="about"))
 
 
 def _about(rows):
@@ -90,8 +93,8 @@ def bench_html(run, coverage, bench, palette, title):
         of_all = _notes_of_all(row.values())
         cells = [_figure_cell(verdict, row[name], of_all) if name in row else
                  element("td", shown.NOTHING, title=coverage.reason(key, name)) for name in names]
-        table.row(joined(key[1], _in_brackets(of_all)), *cells, _memory_cell(verdict))
-    return table.html()
+        table.row(joined(breakable(key[1]), _in_brackets(of_all)), *cells, _memory_cell(verdict))
+    return table.folded()
 
 
 def _notes_of_all(results):
@@ -108,7 +111,8 @@ def _figure_cell(verdict, result, of_all):
         word = verdict.word if verdict.word in MARKS else None
         text = f"{MARKS[word]} {text}" if word else text
     elif times_tarn:
-        word = standing(times_tarn) if standing(times_tarn) != "wins" and not is_tarn(result.allocator) else None
+        is_rival = not is_tarn(result.allocator) and not is_floor(result.allocator)
+        word = standing(times_tarn) if is_rival and standing(times_tarn) != "wins" else None
         below.insert(0, shown.ratio(times_tarn))
     classes = [name for name in (word, "best" if result is verdict.fastest else None) if name]
     return element("td", text, element("small", ", ".join(below)) if below else "", title=details_of(result),
@@ -119,10 +123,12 @@ def _memory_cell(verdict):
     ratio, peer = verdict.memory_to_leanest_peer, verdict.leanest_peer
     if not ratio:
         return shown.NOTHING
+    contiguous = verdict.memory_to_leanest_peer_of(CONTIGUOUS)
+    below = f"; {CONTIGUOUS} {shown.ratio(contiguous)}" if contiguous else ""
     if verdict.holds_more and verdict.tarn.holds_first_piece:
         return element("td", "first piece", element("small", f"{peer.allocator} "
-                                                    f"{shown.size(peer['peak_footprint_bytes'])}"))
-    return element("td", shown.ratio(ratio), element("small", peer.allocator),
+                                                    f"{shown.size(peer['peak_footprint_bytes'])}{below}"))
+    return element("td", shown.ratio(ratio), element("small", f"{peer.allocator}{below}"),
                    class_="loses" if verdict.holds_more else None)
 
 
@@ -130,17 +136,18 @@ def _memory_cell(verdict):
 
 def missing_html(runs, coverages):
     """Not found, skipped, failed, cut short, without a time, not requested: each with its reason."""
-    table = Table(class_="missing")
+    table = Table("What was not measured, and why", class_="missing")
     table.head("what", "allocator", "workload", "machine", "reason")
     for run, coverage in zip(runs, coverages):
         for row in _missing_of(run):
-            table.row(*row[:3], run.label, row[3], class_="bad" if row[0] == "FAILED" else None)
+            table.row(*map(breakable, (*row[:3], run.label, row[3])), class_="bad" if row[0] == "FAILED" else None)
         for name, kinds in coverage.gaps.items():
             where = "; ".join(_gap(kind, missed, keys) for kind, (missed, keys) in kinds.items())
-            table.row("not asked for", name, where, run.label, "no file has a result of it, or says why not")
+            table.row("not asked for", *map(breakable, (name, where, run.label)),
+                      "no file has a result of it, or says why not")
     if table.is_empty:
         return element("p", "Nothing: every allocator was found, measured and verified on every workload.")
-    return table.html()
+    return table.folded()
 
 
 def _gap(kind, missed, keys):
@@ -213,11 +220,11 @@ def machines_html(runs):
     known = {key for key, _ in FACTS}
     others = sorted({key for run in runs for key in run.facts} - known)
     table = Table(class_="facts")
-    table.head("", *[run.label for run in runs])
+    table.head("", *[breakable(run.label) for run in runs])
     for key, label in FACTS + tuple((key, key.replace("_", " ")) for key in others):
         values = [_fact(run, key) for run in runs]
         if any(value != shown.NOTHING for value in values):
-            table.row(label, *values)
+            table.row(label, *map(breakable, values))
     pythons = [", ".join(dict.fromkeys(str(file.machine.get("compiler", "Python")) for file in run.files
                                        if file.is_python)) for run in runs]
     if any(pythons):
@@ -236,7 +243,7 @@ def _kernels(run):
 
 
 def _in_lines(texts):
-    return joined(*[element("span", text, class_="line") for text in texts]) or shown.NOTHING
+    return joined(*[element("span", breakable(text), class_="line") for text in texts]) or shown.NOTHING
 
 
 def _options(file):
@@ -250,12 +257,12 @@ def _options(file):
 
 def runs_html(runs):
     has_commands = any(file.command for run in runs for file in run.all_files)
-    table = Table()
+    table = Table("Files, commands and options")
     table.head("file", "machine", "results", *(["command"] if has_commands else []), "options")
     for run in runs:
         for file in run.all_files:
             benches = ", ".join(file.parts)
-            command = element("td", element("code", file.command or shown.NOTHING), class_="text")
-            table.row(file.shown_name, run.label, f"{len(file.results)} ({benches})",
-                      *([command] if has_commands else []), element("td", _options(file), class_="text"))
-    return table.html()
+            command = element("td", element("code", breakable(file.command or shown.NOTHING)), class_="text")
+            table.row(breakable(file.shown_name), run.label, f"{len(file.results)} ({benches})",
+                      *([command] if has_commands else []), element("td", breakable(_options(file)), class_="text"))
+    return table.folded()

@@ -52,15 +52,15 @@ def write_plots(folder, suffix, content_of, charts):
             write_bytes(os.path.join(folder, f"{chart.name}.{suffix}"), content_of(chart))
 
 
-def draw(runs, palette):
-    """Returns all figures, with their slow parts done."""
+def draw(runs, palette, has_page):
+    """Returns all figures and their charts; for a page with the slow part done, and told how far that is."""
     from .figures import all_figures
     figures = all_figures(runs, palette)
     charts = [chart for figure in figures for chart in figure.charts]
     with Progress("tarn-report", "drawing") as progress:
-        for number, chart in enumerate(charts):
+        for number, chart in enumerate(charts if has_page else []):
             progress.tell(number, len(charts))
-            chart.svg_file # the chart keeps it
+            chart.page_file # the chart keeps it
     return figures, charts
 
 
@@ -75,7 +75,7 @@ def main(arguments=None):
     palette = Palette([*(result.allocator for run in runs for result in run.results),
                        *(result.heap for run in runs for result in run.heap_results)])
     if has_plots:
-        figures, charts = draw(runs, palette)
+        figures, charts = draw(runs, palette, bool(options.output))
         if options.png:
             write_plots(options.png, "png", lambda chart: chart.png_file, charts)
         if options.svg:

@@ -26,6 +26,7 @@ FIGURES = (
     "total_ns_per_pair", "total_ns_per_pair_min", "total_ns_per_pair_max", "work_total_ns_per_pair", # streams
     "first_alloc_ns", "first_alloc_ns_min", "first_alloc_ns_max", "ns_per_alloc", "ns_per_free", # growth
     "held_after_free_bytes", "held_after_trim_bytes")
+NOT_TOLD_IF_ZERO = ("peak_footprint_bytes", "vendor_calls", "metadata_bytes") # by an allocator that cannot tell
 CALLS = ("alloc_ns", "free_ns")
 CALL_FIGURES = ("p50", "p99", "p999", "mean", "max")
 
@@ -178,7 +179,8 @@ def _figures(row, where):
             raise BadInput(f"{where}: \"{call}\" is not an object")
         for name in CALL_FIGURES:
             figures[f"{call}.{name}"] = number_of(times or {}, name, where)
-    return {name: value for name, value in figures.items() if value is not None}
+    return {name: value for name, value in figures.items()
+            if value is not None and not (value == 0 and name in NOT_TOLD_IF_ZERO)}
 
 
 def _memory_over_time(row, where):

@@ -68,7 +68,7 @@ def rate(per_second):
 
 
 def ratio(value):
-    """A multiple: two digits after the point up to 10, then one, none from 100 on, and millions as M."""
+    """A multiple: two digits after the point below 1, then one, none from 100 on. Millions in words: M is a unit."""
     if value is None:
         return NOTHING
     if value < 0.01:
@@ -77,12 +77,17 @@ def ratio(value):
         return f"{value:.2f}{TIMES}"
     if value < 99.95:
         return f"{value:.1f}{TIMES}"
-    return f"{count(value) if value < 100_000 else rate(value)}{TIMES}"
+    return f"{count(value)}{TIMES}" if value < 1e6 else f"{_few_digits(value / 1e6)} million{TIMES}"
 
 
 def ratio_range(least, most):
     """7.5 to 12.1 times, briefly, for a cell of a table."""
     return f"{ratio(least).rstrip(TIMES)}{NOTHING}{ratio(most)}"
+
+
+def named_list(names):
+    """a, b and c"""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 
 def plain(text):

@@ -4,13 +4,14 @@ verdicts: who wins where.
 
 An allocator is faster than another if its pairs take less time by at least NEAR. Below that the two are level, since
 two runs on one machine agree no better. With several threads pairs a second count. A verdict is about tarn with its
-default options; its other modes are named where they are faster. Python's share is subtracted for peers that were
-called through it.
+default options; its other modes are named where they are faster. Allocators of the host that write into the memory
+they hand out are a floor: shown, and neither peers nor rivals. Python's share is subtracted for peers that were called
+through it.
 """
 
 import statistics
 
-from .allocators import NO_ALLOCATORS, WRITING, is_peer, is_tarn
+from .allocators import NO_ALLOCATORS, is_floor, is_peer, is_tarn
 from .workload_name import kind_of
 
 NEAR = 1.05
@@ -24,7 +25,10 @@ class Verdict:
         self.results = {name: result for name, result in by_allocator.items() if name not in NO_ALLOCATORS}
         self.tarn = self.results.get("tarn")
         self.raw = self.results.get("raw")
-        self.fastest = max(self.results.values(), key=_speed, default=None)
+        floor = [result for name, result in self.results.items() if is_floor(name)]
+        self.floor = max(floor, key=_speed, default=None)
+        rivals = [result for result in self.results.values() if result not in floor]
+        self.fastest = max(rivals, key=_speed, default=None)
         peers = [result for name, result in self.results.items() if is_peer(name)]
         self.best_peer = max(peers, key=_speed, default=None)
         self.leanest_peer = min((peer for peer in peers if peer.held_by_live), key=_held, default=None)
@@ -34,19 +38,28 @@ class Verdict:
         return ratio_of(self.tarn, self.raw)
 
     @property
+    def to_floor(self):
+        return ratio_of(self.tarn, self.floor)
+
+    @property
     def to_best_peer(self):
         return ratio_of(self.tarn, self.best_peer)
 
     @property
     def memory_to_leanest_peer(self):
         """tarn's peak bytes held, divided by those of the peer that holds least."""
-        if not self.tarn or not self.tarn.held_by_live or not self.leanest_peer:
+        return self.memory_to_leanest_peer_of("tarn")
+
+    def memory_to_leanest_peer_of(self, name):
+        """The same of a mode of tarn."""
+        result = self.results.get(name)
+        if not result or not result.held_by_live or not self.leanest_peer:
             return None
-        return _held(self.tarn) / _held(self.leanest_peer)
+        return _held(result) / _held(self.leanest_peer)
 
     def faster_than_tarn(self):
-        """All other faster allocators, without tarn's own modes: (result, how many times), worst first."""
-        return self._faster(lambda name: not is_tarn(name))
+        """All other faster allocators, no mode of tarn and no floor: (result, how many times), worst first."""
+        return self._faster(lambda name: not is_tarn(name) and not is_floor(name))
 
     def faster_modes(self):
         return self._faster(lambda name: is_tarn(name) and name != "tarn")
@@ -74,12 +87,6 @@ class Verdict:
     @property
     def holds_more(self):
         return (self.memory_to_leanest_peer or 0) >= NEAR
-
-    @property
-    def loses_to_writing_only(self):
-        """Whether all faster allocators write into the memory that they hand out."""
-        faster = self.faster_than_tarn()
-        return bool(faster) and all(result.allocator in WRITING for result, _ in faster)
 
     def times_tarn(self, name):
         """How many times tarn's time another one takes; None if one of them was not measured."""
@@ -115,6 +122,7 @@ class Balance:
         self.holds_more = [verdict for verdict in self.judged if verdict.holds_more]
         self.to_best_peer = spread_of([verdict.to_best_peer for verdict in self.against_peers])
         self.to_raw = spread_of([verdict.to_raw for verdict in self.judged if verdict.raw])
+        self.to_floor = spread_of([verdict.to_floor for verdict in self.judged if verdict.floor])
 
 
 def verdicts_of(run):

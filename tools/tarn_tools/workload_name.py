@@ -40,3 +40,9 @@ def live_and_sizes_of(name):
     """(1000, "1K to 16M") of "1000 of 1K to 16M"; with threads too: "4 x 100 of 1K to 16M, shared"."""
     match = _COUNT_OF_SIZES.fullmatch(parts_of(name)[0])
     return (int(match[2]), match[3]) if match else (None, None)
+
+
+def largest_size_of(name):
+    """Bytes of "64K", of "1000 of 16 to 64K" the largest; None if it names no sizes."""
+    _, sizes = live_and_sizes_of(name)
+    return size_of(sizes.rpartition(" to ")[2] if sizes else name)
