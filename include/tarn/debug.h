@@ -97,8 +97,8 @@ typedef enum tarn_dump_format {
  * Writes a map of the pool to `file`: statistics, static pools, and every region in address order. A region
  * is live, free, or, in a contiguous pool, unmapped. A chunk that is cut has a line for each live slice, and
  * "sliced" for its free ones. A pending region has the pool's numbers of the streams that it waits for. Live
- * regions have their label, and in debug mode their call site. The regions are of one instant, copied under the
- * lock and written without it.
+ * regions have their label, and in debug mode their call site; as JSON then also the number of the allocation in
+ * its pool, "serial". The regions are of one instant, copied under the lock and written without it.
  * Status: INVALID_POOL, FORKED, and
  *  - INVALID_ARGUMENT: file is NULL or does not take the text, or the format is unknown.
  *  - OUT_OF_HOST_MEMORY: there is no room for the copy.

@@ -47,7 +47,7 @@ class Reader(html.parser.HTMLParser):
 class WithPage(InFolder):
     def page_of(self, *contents):
         paths = [self.write(f"in-{number}.json", content) for number, content in enumerate(contents)]
-        run("tarn-report", *paths, "-o", self.folder / "page.html")
+        run("tarn-report", *paths, "-o", self.folder / "page.html", "--force")
         self.source = (self.folder / "page.html").read_text()
         reader = Reader()
         reader.feed(self.source)

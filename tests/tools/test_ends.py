@@ -55,7 +55,7 @@ class StandardOutput(InFolder):
         path, link = self.write("good.trace", TRACE), self.folder / "link"
         link.symlink_to("/dev/stdout")
         for redirection in (">whole.json", "| cat >whole.json"):
-            done = self.shell(redirection, "tarn-trace", "timeline", path, "-o", link)
+            done = self.shell(redirection, "tarn-trace", "timeline", path, "-o", link, "--force")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertTrue(link.is_symlink())
             self.assertIn("traceEvents", (self.folder / "whole.json").read_text())
@@ -111,6 +111,48 @@ class Replaced(InFolder):
     def test_where_there_is_no_folder(self):
         with self.assertRaisesRegex(Failure, "cannot be written: No such file"):
             write_text(str(self.folder / "none" / "page.html"), "new")
+
+
+class CommandLine(InFolder):
+    """What all programs have."""
+
+    def test_version_and_help_of_each_command(self):
+        from tarn_tools import map_command, report_command, trace_command
+        from tarn_tools.version import version
+        header = (SOURCE / "include" / "tarn" / "version.h").read_text()
+        for part, number in zip(("MAJOR", "MINOR", "PATCH"), version().split(".")):
+            self.assertRegex(header, rf"#define TARN_VERSION_{part}\s+{number}\n")
+        commands = [command for command in trace_command.parser().words() if not command.startswith("-")]
+        self.assertIn("timeline", commands)
+        self.assertTrue(map_command.parser() and report_command.parser())
+        for name, *command in (["tarn-map"], ["tarn-report"], ["tarn-trace"], *(["tarn-trace", c] for c in commands)):
+            self.assertEqual(run(name, *command, "--version").out, f"{name} {version()}\n")
+            self.assertIn("Exit status: 0 success", " ".join(run(name, *command, "--help").out.split()))
+
+    def test_what_may_have_been_meant(self):
+        for words, hint in ((["tarn-trace", "stat", "x"], "did you mean 'stats'?"),
+                            (["tarn-trace", "cut", "x", "-o", "y", "--frist", "3"], "did you mean '--first'?"),
+                            (["tarn-report", "x", "--tilte=3"], "did you mean '--title'?")):
+            self.assertIn(hint, run(*words, status=2).err)
+        self.assertNotIn("did you mean", run("tarn-trace", "qqqqqq", status=2).err)
+
+    def test_what_was_written_is_said(self):
+        path = self.write("good.trace", "# tarn-trace 1\na 0 100 0 0 10\n")
+        out = self.folder / "out.trace"
+        self.assertEqual(run("tarn-trace", "cut", path, "-o", out).err, f"tarn-trace: wrote {out}: 1 event\n")
+        self.assertEqual(run("tarn-trace", "cut", path, "-o", "-").err, "")
+        self.assertIn("1 event, 1 block left live\n", run("tarn-trace", "check", path).out)
+
+    def test_files_are_replaced_only_if_asked_for(self):
+        path, results = self.write("good.trace", TRACE), self.write("in.json", results_file(result("tarn")))
+        old, plots = self.write("old", "mine"), self.write("plots/mine.svg", "mine").parent
+        for words in (["tarn-trace", "cut", path, "-o", old], ["tarn-trace", "timeline", path, "-o", old],
+                      ["tarn-report", results, "--csv", old], ["tarn-report", results, "-o", old],
+                      ["tarn-report", results, "--svg", plots]):
+            self.assertIn("--force replaces", run(*words, status=2).err)
+        self.assertEqual(old.read_text(), "mine")
+        run("tarn-report", results, "--csv", old, "--force")
+        self.assertIn("tarn", old.read_text())
 
 
 class Names(InFolder):

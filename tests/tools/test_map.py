@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tarn-map: dumps of real pools are drawn to scale, and what is no dump is refused by name."""
 
+import itertools
 import json
 import os
 import re
@@ -20,8 +21,8 @@ DUMP_POOL = os.environ.get("TARN_DUMP_POOL", "")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def region(address, size, state, **more):
-    return {"address": hex(address), "bytes": size, "state": state, "requested_bytes": 0, **more}
+def region(address, size, state, more=()):
+    return {"address": hex(address), "bytes": size, "state": state, "requested_bytes": 0, **dict(more)}
 
 
 def dump_of(*pools):
@@ -34,7 +35,7 @@ class Map(InFolder):
     def draw(self, content, kind="svg"):
         path = content if hasattr(content, "exists") else self.write("dump.json", content)
         output = self.folder / f"map.{kind}"
-        run("tarn-map", path, "-o", output)
+        run("tarn-map", path, "-o", output, "--force")
         return output
 
     def real_dump(self, what):
@@ -122,7 +123,7 @@ class Scale(Map):
                     row, x = cell.row, 0
                 self.assertAlmostEqual(cell.x, x, places=3)
                 x = cell.x + cell.width
-            self.assertEqual(layout.row_count, -(-address // row_bytes))
+            self.assertEqual(len(layout.row_offsets), -(-address // row_bytes))
             drawn = sum(1 for cell in layout.cells if not cell.shares) + layout.merged_count
             self.assertGreaterEqual(drawn, len(sizes))
 
@@ -152,11 +153,11 @@ class Scale(Map):
         """A picture that is higher than matplotlib draws is drawn smaller, and in the end not at all."""
         for pool_count, status in ((900, 0), (2000, 1)):
             path = self.write("pools.json", dump_of(*[[(number << 20, 4096, "live")] for number in range(pool_count)]))
-            done = run("tarn-map", path, "-o", self.folder / "map.png", status=status)
+            done = run("tarn-map", path, "-o", self.folder / "map.png", "--force", status=status)
             if status:
                 self.assertRegex(done.err, r"^tarn-map: the picture is \d+ pixels high, and a PNG has at most")
             else:
-                self.assertEqual(done.err, "")
+                self.assertEqual(done.err, f"tarn-map: wrote {self.folder}/map.png\n")
                 width, height = struct.unpack(">II", (self.folder / "map.png").read_bytes()[16:24])
                 self.assertLess(height, 1 << 16)
                 self.assertLess(width, 2320)
@@ -164,6 +165,118 @@ class Scale(Map):
     def test_fragmentation(self):
         _, words, _ = self.svg_of(dump_of([(0, 1024, "free"), (1024, 1024, "live"), (2048, 3072, "free")]))
         self.assertIn("external fragmentation 25.0 %", words)
+
+
+class Words(Map):
+    def words_in(self, width, label):
+        """In a region of so many pixels in a picture of 1160."""
+        root, _, _ = self.svg_of(dump_of([(0, width << 10, "live", {"label": label}),
+                                          (width << 10, (28 << 20) - (width << 10), "free")]))
+        inside = [element.text for element in root.iter(SVG + "text") if element.get("text-anchor") == "middle"]
+        return inside[0] if len(inside) == 2 else None
+
+    def test_a_label_is_shortened_and_not_dropped(self):
+        for width, words in ((200, "velocity of the flow 200 KiB"), (140, "velocity of the flow"),
+                             (70, "velocity\u2026"), (8, None)):
+            self.assertEqual(self.words_in(width, "velocity of the flow"), words, width)
+
+    def test_rows_begin_with_their_offsets(self):
+        content = dump_of([(1 << 40, 60 << 20, "live"), ((1 << 40) + (60 << 20), 4 << 20, "free")])
+        root, _, _ = self.svg_of(content)
+        offsets = [element.text for element in root.iter(SVG + "text") if element.get("text-anchor") == "end"]
+        self.assertEqual(offsets, [f"+0x{row << 22:x}" for row in range(16)])
+
+    def test_offsets_go_on_after_a_gap(self):
+        gap = 1 << 40
+        root, _, _ = self.svg_of(dump_of([(0, 64 << 20, "live"), (64 << 20, gap, "unmapped"),
+                                          ((64 << 20) + gap, 64 << 20, "live")]))
+        offsets = [int(element.text, 16) for element in root.iter(SVG + "text")
+                   if element.get("text-anchor") == "end"]
+        self.assertEqual(offsets, sorted(offsets))
+        self.assertGreater(offsets[-1], gap)
+
+    def test_a_narrow_picture_has_lines_that_fit(self):
+        content = dump_of([(number << 20, 1 << 20, "live") for number in range(64)])
+        path = self.write("dump.json", content)
+        run("tarn-map", path, "-o", self.folder / "map.svg", "--width", 360)
+        root = ElementTree.fromstring((self.folder / "map.svg").read_text())
+        self.assertEqual(root.get("viewBox").split()[2], "360")
+        for element in root.iter(SVG + "text"):
+            if element.get("text-anchor") is None:
+                letters = float(element.get("font-size")) * 0.56 * len(element.text)
+                self.assertLess(float(element.get("x")) + letters, 360, element.text)
+        for element in root.iter(SVG + "rect"):
+            if element.get("x"):
+                self.assertLessEqual(float(element.get("x")) + float(element.get("width")), 360)
+
+
+class Colours(Map):
+    def fills(self, content, colour_by):
+        path = self.write("dump.json", content)
+        run("tarn-map", path, "-o", self.folder / "map.svg", "--color", colour_by, "--force")
+        root = ElementTree.fromstring((self.folder / "map.svg").read_text())
+        words = " ".join(element.text for element in root.iter(SVG + "text"))
+        cells = [(rect.get("class"), rect.find(SVG + "title").text) for rect in root.iter(SVG + "rect")
+                 if rect.find(SVG + "title") is not None]
+        return [fill for (fill, _), _ in itertools.groupby(cells)], words # a region that goes on in the next row is one
+
+    def test_by_label(self):
+        labels = ["a", "b", "a", "", *"cdefghijk"]
+        content = dump_of([(number << 20, 1 << 20, "live", {"label": label}) for number, label in enumerate(labels)])
+        fills, words = self.fills(content, "label")
+        self.assertEqual(fills[:4], ["group0", "group1", "group0", "quiet"]) # the most bytes first
+        self.assertEqual(fills[9:], ["group7"] * 4)
+        self.assertIn("4 other labels, 4 MiB", words)
+        self.assertIn("live, without a label, 1 MiB", words)
+
+    def test_by_stream(self):
+        content = dump_of([(number << 20, 1 << 20, "free", {"streams": streams})
+                           for number, streams in enumerate(([3], [1, 3], [3], []))])
+        fills, words = self.fills(content, "stream")
+        self.assertEqual(fills, ["group0", "group1", "group0", "free"])
+        self.assertIn("waits for stream 3, 2 MiB", words)
+        self.assertIn("waits for streams 1, 3, 1 MiB", words)
+
+    def test_by_age(self):
+        content = dump_of([(number << 20, 1 << 20, "live", {"serial": serial})
+                           for number, serial in enumerate((100, 3, 50, 7, 60, 0))])
+        fills, words = self.fills(content, "age")
+        self.assertEqual(fills, ["age4", "age0", "age2", "age1", "age3", "quiet"])
+        self.assertIn("live, allocation 3, the oldest", words)
+        self.assertIn("pools in debug mode know it", words)
+
+    def test_small_regions_that_are_drawn_together(self):
+        content = dump_of([(number << 10, 1 << 10, "live", {"label": "ab"[number % 2]}) for number in range(100_000)])
+        fills, _ = self.fills(content, "label")
+        self.assertEqual(set(fills), {"group0", "group1"})
+        self.assertAlmostEqual(fills.count("group0") / len(fills), 0.5, places=1)
+
+    def test_what_is_no_colour(self):
+        done = run("tarn-map", "x.json", "--color", "labels", status=2)
+        self.assertIn("did you mean 'label'?", done.err)
+        self.assertIn("did you mean '--color'?", run("tarn-map", "x.json", "--colour", "label", status=2).err)
+
+
+class Several(Map):
+    def test_pools_are_drawn_one_below_the_other(self):
+        _, words, _ = self.svg_of([dump_of([(0, 1 << 20, "live")]) | {"name": "mesh"},
+                                   dump_of([(0, 1 << 30, "free")])])
+        self.assertIn("Pool \"mesh\" of host memory: 1 MiB in 1 static pool", words)
+        self.assertIn("A pool of host memory: 1 GiB", words)
+
+    def test_a_page_has_a_picture_for_narrow_screens(self):
+        text = self.draw([dump_of([(0, 1 << 20, "live")])] * 2, "html").read_text()
+        self.assertEqual((text.count('<div class="broad">'), text.count('<div class="narrow">')), (2, 2))
+
+
+class Existing(Map):
+    def test_a_picture_is_replaced_if_asked_for(self):
+        path, output = self.write("dump.json", dump_of([(0, 1024, "free")])), self.write("map.svg", "mine")
+        done = run("tarn-map", path, "-o", output, status=2)
+        self.assertEqual(done.err, f"tarn-map: {output}: exists already; --force replaces it\n")
+        self.assertEqual(output.read_text(), "mine")
+        self.assertEqual(run("tarn-map", path, "-o", output, "--force").err, f"tarn-map: wrote {output}\n")
+        self.assertIn("<svg", output.read_text())
 
 
 class Refused(Map):
@@ -177,7 +290,9 @@ class Refused(Map):
     def test_what_is_no_dump(self):
         good = dump_of([(0, 1024, "free"), (1024, 1024, "live")])
         self.expect_refused("nonsense", "is not JSON")
-        self.expect_refused([], "not a dump of a pool")
+        self.expect_refused([], "has no pool")
+        self.expect_refused([1], "not a dump of a pool")
+        self.expect_refused([good, good | {"tarn_dump": 2}], "format 2")
         self.expect_refused({"tarn_bench": 1}, "not a dump of a pool")
         self.expect_refused(good | {"tarn_dump": 2}, "format 2")
         self.expect_refused(good | {"chunk_bytes": -1}, "chunk_bytes")
@@ -188,7 +303,7 @@ class Refused(Map):
                               ({"address": "-0x400"}, "not an address"), ({"address": "0x" + "f" * 17}, "not an address"),
                               ({"bytes": "1"}, "\"bytes\""), ({"bytes": 0}, "region number 2: does not follow"),
                               ({"bytes": 4096}, "does not follow"), ({"address": "0x0"}, "does not follow"),
-                              ({"label": 3}, "\"label\""), ({"site": "x"}, "\"site\"")):
+                              ({"label": 3}, "\"label\""), ({"serial": "x"}, "\"serial\""), ({"site": "x"}, "\"site\"")):
             content = json.loads(json.dumps(good))
             content["static_pools"][0]["regions"][1].update(change)
             self.expect_refused(content, words)

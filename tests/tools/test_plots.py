@@ -16,7 +16,7 @@ class Plots(InFolder):
     def plots_of(self, *contents):
         paths = [self.write(f"in-{number}.json", content) for number, content in enumerate(contents)]
         done = run("tarn-report", *paths, "--svg", self.folder / "plots")
-        self.assertEqual(done.err, "")
+        self.assertRegex(done.err, r"^tarn-report: wrote [^\n]*: \d+ plots?\n$")
         return {path.stem: ElementTree.parse(path) for path in (self.folder / "plots").iterdir()}
 
     @staticmethod

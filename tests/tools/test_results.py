@@ -17,7 +17,7 @@ class BadFiles(InFolder):
     def expect_refused(self, content, *words):
         path = self.write("bad.json", content)
         page = self.write("page.html", "the old page")
-        done = run("tarn-report", path, "-o", page, "--csv", self.folder / "all.csv", status=2)
+        done = run("tarn-report", path, "-o", page, "--csv", self.folder / "all.csv", "--force", status=2)
         self.assertTrue(done.err.startswith(f"tarn-report: {path}: "), done.err)
         self.assertEqual(done.err.count("\n"), 1, done.err)
         for word in words:
@@ -91,7 +91,7 @@ class BadFiles(InFolder):
     def test_one_bad_file_among_good_ones(self):
         good = self.write("good.json", results_file(result("tarn")))
         bad = self.write("bad.json", "{")
-        done = run("tarn-report", good, bad, "--csv", self.folder / "all.csv", status=2)
+        done = run("tarn-report", good, bad, "--csv", self.folder / "all.csv", "--force", status=2)
         self.assertIn("bad.json", done.err)
         self.assertFalse((self.folder / "all.csv").exists())
 

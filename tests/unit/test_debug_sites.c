@@ -268,6 +268,7 @@ static void the_dump_shows_label_and_site(void **state)
     json_t *live = json_array_get(regions, 0);
     assert_string_equal(json_string_value(json_object_get(live, "label")), "a \"mesh\"");
     assert_true(json_is_array(json_object_get(live, "site")));
+    assert_true(json_integer_value(json_object_get(live, "serial")) > 0);
     if (TN_HAS_EXECINFO) assert_true(json_array_size(json_object_get(live, "site")) > 0);
     assert_null(json_object_get(json_array_get(regions, 1), "label"));
     json_decref(root);

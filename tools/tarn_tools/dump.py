@@ -4,7 +4,8 @@ dump: reads and checks the JSON of tarn_pool_dump.
 
 A region's state is live, free, sliced (the free slices of a chunk), captured (free, and only for the graphs of a
 capture), unmapped (addresses without memory), quarantined or damaged (debug mode). Unknown states keep their name.
-A free region with streams, which may still use it, is called pending here.
+A free region with streams, which may still use it, is called pending here. A file has one pool, or a list of pools as
+TARN_MAP writes it.
 """
 
 import json
@@ -18,11 +19,13 @@ NUMBER_MAX = 1 << 64
 
 
 class Region:
-    __slots__ = ("offset", "bytes", "state", "requested_bytes", "label", "site", "streams")
+    """`serial`: the number of the allocation in its pool, 0 if the pool does not keep it. `fill`: see map_paint."""
 
-    def __init__(self, offset, size, state, requested, label, site, streams):
+    __slots__ = ("offset", "bytes", "state", "requested_bytes", "label", "site", "streams", "serial", "fill")
+
+    def __init__(self, offset, size, state, requested, label, site, streams, serial):
         self.offset, self.bytes, self.state, self.requested_bytes = offset, size, state, requested
-        self.label, self.site, self.streams = label, site, streams
+        self.label, self.site, self.streams, self.serial, self.fill = label, site, streams, serial, state
 
 
 class StaticPool:
@@ -38,6 +41,7 @@ class Dump:
             raise BadInput(f"{path}: is a dump of format {json.dumps(content['tarn_dump'])[:40]}; "
                            f"this program knows format {FORMAT_VERSION}")
         self.path = path
+        self.name = _text(content, "name", path)
         self.backend = _text(content, "backend", path)
         self.fit = _text(content, "fit", path)
         self.chunk_bytes = _number(content, "chunk_bytes", path)
@@ -49,7 +53,8 @@ class Dump:
         return (region for static_pool in self.static_pools for region in static_pool.regions)
 
 
-def read_dump(path):
+def read_dumps(path):
+    """Returns the pools of a file, of which there is at least one."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             content = json.load(file)
@@ -57,7 +62,9 @@ def read_dump(path):
         raise BadInput(f"{path}: cannot be read: {reason_of(error)}") from None
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: is not JSON: {error}") from None
-    return Dump(path, content)
+    if content == []:
+        raise BadInput(f"{path}: has no pool: none was open when it was written")
+    return [Dump(path, pool) for pool in (content if isinstance(content, list) else [content])]
 
 
 def _text(entry, key, where):
@@ -116,4 +123,4 @@ def _region(row, base, where):
     requested = _number({"requested_bytes": 0} | row, "requested_bytes", where)
     return Region(_address(row, "address", where) - base, _number(row, "bytes", where), state, requested,
                   _text(row, "label", where), [printable(str(frame)) for frame in site],
-                  [printable(str(name)) for name in streams])
+                  [printable(str(name)) for name in streams], _number({"serial": 0} | row, "serial", where))

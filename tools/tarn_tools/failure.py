@@ -3,7 +3,8 @@
 failure: how these programs end when they cannot do what was requested.
 
 Exit status of all three: 0 success; 1 the input is damaged (a trace), or the machine lacks something; 2 the command
-line is wrong, or a named file is not of the expected kind; 130 or 143 interrupted by Ctrl-C or SIGTERM.
+line is wrong, a named file is not of the expected kind, or an output exists and --force is not given; 130 or 143
+interrupted by Ctrl-C or SIGTERM.
 """
 
 import contextlib

@@ -13,7 +13,7 @@ import stat
 import sys
 import tempfile
 
-from .failure import BadInput, Failure, reason_of
+from .failure import Failure, reason_of
 
 
 def _umask():
@@ -28,15 +28,6 @@ def _mode_of(path):
         return stat.S_IMODE(os.stat(path).st_mode)
     except FileNotFoundError:
         return 0o666 & ~_umask()
-
-
-def keep_inputs(output, inputs):
-    """Refuses to replace an input file: a recording would be lost."""
-    if not output or output == "-" or not os.path.isfile(output):
-        return
-    for path in inputs:
-        if os.path.exists(path) and os.path.samefile(path, output):
-            raise BadInput(f"{output}: is also an input, and would be replaced")
 
 
 @contextlib.contextmanager

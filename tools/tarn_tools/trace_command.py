@@ -8,9 +8,9 @@ import sys
 from fractions import Fraction
 
 from . import failure
+from .command_line import Parser, check_output, counted, tell_written
 from .failure import EXIT_FAILED, say
 from .line_source import Fault
-from .replaced_file import keep_inputs
 from .shown import escaped
 from .trace_anonymise import anonymise
 from .trace_cut import Part, cut
@@ -24,7 +24,8 @@ EPILOG = """
 A trace is text or gzip'd text, in the format of docs/file_formats.md. Output is gzip'd if its name ends in .gz; - is
 the standard output. All commands are as strict as tarn-bench replay: they report the first error with its line, and
 write nothing. Sizes take the suffixes K, M, G and T, times ns, us, ms and s. Exit status: 0 success; 1 a trace is
-damaged, or a file cannot be written; 2 the command line is wrong.
+damaged, or a file cannot be written; 2 the command line is wrong, or the output exists and --force is not given; 130
+or 143 interrupted.
 """
 
 _TIME_UNITS = {"": 1, "ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
@@ -102,7 +103,8 @@ def do_check(options):
         try:
             for _ in reader.events():
                 pass
-            print(f"{escaped(path)}: {reader.event_count} events, {len(reader.live)} blocks left live")
+            print(f"{escaped(path)}: {counted(reader.event_count, 'event')}, "
+                  f"{counted(len(reader.live), 'block')} left live")
         except Fault as fault:
             say("tarn-trace", str(fault))
             status = EXIT_FAILED
@@ -116,31 +118,30 @@ def do_cut(options):
                        frees_rest=options.free_rest, until_damage=options.until_damage)
     if fault:
         say("tarn-trace", f"{fault}; what comes before is kept")
-    say("tarn-trace", f"{options.output}: {count} events")
+    tell_written("tarn-trace", options.output, f": {counted(count, 'event')}")
 
 
 def do_merge(options):
     count = merge(options.traces, options.output, name=options.name, is_aligned=options.align)
-    say("tarn-trace", f"{options.output}: {count} events")
+    tell_written("tarn-trace", options.output, f": {counted(count, 'event')}")
 
 
 def do_anonymise(options):
     count = anonymise(options.trace, options.output, name=options.name, size_step=options.round_sizes,
                       time_step_ns=options.round_times, time_scale=options.scale_times)
-    say("tarn-trace", f"{options.output}: {count} events")
+    tell_written("tarn-trace", options.output, f": {counted(count, 'event')}")
 
 
 def do_timeline(options):
     written, count = timeline(options.trace, options.output, options.slices)
     left_out = f", the largest of {count}; --slices N shows more" if written < count else ""
-    say("tarn-trace", f"{options.output}: {written} allocations{left_out}")
+    tell_written("tarn-trace", options.output, f": {counted(written, 'allocation')}{left_out}")
 
 
 # --- the command line ---------------------------------------------------------------------------------
 
-def parse(arguments):
-    parser = argparse.ArgumentParser(prog="tarn-trace", epilog=EPILOG,
-                                     description="Examines and changes recorded traces of allocations.")
+def parser():
+    parser = Parser(prog="tarn-trace", epilog=EPILOG, description="Examines and changes recorded traces of allocations.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name, run, text, many=False, writes=False, **more):
@@ -149,6 +150,7 @@ def parse(arguments):
         command.add_argument("traces" if many else "trace", nargs="+" if many else None, metavar="TRACE")
         if writes:
             command.add_argument("-o", "--output", metavar="FILE", required=True)
+            command.add_force()
         return command
 
     command = add("stats", do_stats, "prints sizes, lifetimes, live memory over time, threads, streams", many=True)
@@ -188,12 +190,13 @@ def parse(arguments):
                   writes=True)
     command.add_argument("--slices", metavar="N", type=count_of, default=SLICES_MAX,
                          help="maximum number of allocations; keeps the largest and longest (default %(default)s)")
-    return parser.parse_args(arguments)
+    return parser
 
 
 def main(arguments=None):
-    options = parse(arguments)
-    keep_inputs(getattr(options, "output", None), getattr(options, "traces", None) or [options.trace])
+    options = parser().parse_args(arguments)
+    if hasattr(options, "output"):
+        check_output(options.output, getattr(options, "traces", None) or [options.trace], options.force)
     return options.run(options)
 
 

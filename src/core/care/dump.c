@@ -307,7 +307,7 @@ static void write_json_record(const struct tn_debug_record *record, FILE *file)
     char text[256];
     const struct tn_debug_origin *origin = &record->allocated;
     write_json_label(origin->label, file);
-    fprintf(file, ", \"site\": [");
+    fprintf(file, ", \"serial\": %" PRIu64 ", \"site\": [", record->serial);
     for (unsigned i = 0; i < origin->site.frame_count; i++) {
         tn_call_site_describe(origin->site.frames[i], text, sizeof text);
         fprintf(file, "%s", i == 0 ? "" : ", ");
