@@ -351,11 +351,10 @@ static void messages_name_the_pool_and_the_label(void **state)
     void *address = alloc(5000);
     tarn_label_push("mesh");
     expect_refused(TARN_STATUS_OVER_LIMIT, MIB);
-    expect_message(
-        "no free region holds 1048576 bytes labelled \"mesh\", and the pool \"fields\" cannot");
+    expect_message("no free region holds 1 MiB labelled \"mesh\", and the pool \"fields\" cannot");
     tarn_label_pop();
     expect_refused(TARN_STATUS_OVER_LIMIT, MIB);
-    expect_message("no free region holds 1048576 bytes, and the pool \"fields\" cannot");
+    expect_message("no free region holds 1 MiB, and the pool \"fields\" cannot");
     expect_status(TARN_STATUS_LIVE_REGIONS, tarn_pool_destroy(pool));
     expect_message("the pool \"fields\" still has 1 live");
     expect_status(TARN_STATUS_WRONG_POOL, tarn_pool_free(other, address));
@@ -374,7 +373,7 @@ static void messages_name_the_pool_and_the_label(void **state)
     tarn_label_push("solver");
     expect_refused(TARN_STATUS_OUT_OF_MEMORY, MIB);
     expect_message(
-        "1048576 bytes labelled \"solver\", and the test backend has no more memory: the pool holds");
+        "1 MiB labelled \"solver\", and the test backend has no more memory: the pool holds");
     tarn_label_pop();
 }
 

@@ -333,7 +333,7 @@ static void a_shortage_is_told_with_its_figures(void **state)
     create();
     alloc(10 * KIB);
     expect_refused(TARN_STATUS_OVER_LIMIT, 60 * KIB);
-    expect_taken(TARN_LOG_LEVEL_WARNING, "out of memory: no free region holds 61440 bytes",
+    expect_taken(TARN_LOG_LEVEL_WARNING, "out of memory: no free region holds 60 KiB",
                  "Holds 64 KiB: used 10 KiB, free 54 KiB (the largest region 54 KiB, pending 0 "
                  "bytes, wholly free 0 bytes), captured 0 bytes; other pools hold 0 bytes");
     assert_int_equal(count_taken("out of memory"), 1);
@@ -418,7 +418,7 @@ static void the_call_answers_as_without_the_function(void **state)
     void *address = &address;
     assert_int_equal(tarn_pool_alloc(pool, 60 * KIB, &address), TARN_STATUS_OVER_LIMIT);
     assert_ptr_equal(address, &address);
-    expect_message("61440");
+    expect_message("60 KiB");
     tarn_shortage shortage = TARN_SHORTAGE_INIT;
     expect_ok(tarn_last_shortage(&shortage));
     assert_int_equal(shortage.size_bytes, 60 * KIB);

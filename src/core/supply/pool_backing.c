@@ -505,6 +505,30 @@ size_t tn_pool_missing_bytes(struct tarn_pool *pool, const struct tn_request *re
 
 /* --- failing ------------------------------------------------------------------------------------ */
 
+/* "; of 54 MiB free, the largest region has 10 MiB". "": nothing is free, or there are no regions. */
+struct free_text {
+    char text[160];
+};
+
+/* The bytes that are free, of which the request may find none that it fits into. */
+static struct free_text tell_free(struct tarn_pool *pool, const struct tn_request *request)
+{
+    struct free_text told = { "" };
+    if (pool->passes_through) return told;
+    struct tn_growth_state state = growth_state(pool);
+    tn_pool_lock_and_gather(pool);
+    size_t largest_count =
+        tn_region_index_largest_free_without(&pool->own.index, tn_pool_held_streams(pool));
+    tn_pool_unlock(pool);
+    if (largest_count == 0 || state.used_bytes >= state.footprint_bytes) return told;
+    size_t free_bytes = state.footprint_bytes - state.used_bytes;
+    bool would_fit = !pool->range && free_bytes >= request->size_bytes;
+    snprintf(told.text, sizeof told.text, "; of %s free, the largest region has %s%s",
+             tn_bytes_text(free_bytes).text, tn_bytes_text(largest_count << pool->chunk_log2).text,
+             would_fit ? ", and the option contiguous would join them" : "");
+    return told;
+}
+
 /* Reports why the pool may not ask for even the least size. */
 static tarn_status fail_for_caps(struct tarn_pool *pool, const struct tn_request *request)
 {
@@ -516,32 +540,37 @@ static tarn_status fail_for_caps(struct tarn_pool *pool, const struct tn_request
     }
     struct tn_growth_state state = growth_state(pool);
     size_t limit = pool->growth.limit_bytes;
+    struct tn_bytes_text size = tn_bytes_text(request->size_bytes);
     if (needed > piece_bytes_max(pool)) {
         return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
-                       "%zu bytes%s need a piece of %zu, and the %s backend's largest allocation "
-                       "is %zu bytes",
-                       request->size_bytes, label.text, needed, pool->backend.operations->name,
-                       pool->growth.allocation_bytes_max);
+                       "%s%s need a piece of %s, and the %s backend's largest allocation is %s",
+                       size.text, label.text, tn_bytes_text(needed).text,
+                       pool->backend.operations->name,
+                       tn_bytes_text(pool->growth.allocation_bytes_max).text);
     }
     if (pool->range) {
         return tn_fail(TARN_STATUS_OVER_LIMIT,
-                       "no free region holds %zu bytes%s, and the pool%s cannot map as many steps "
-                       "of %zu as they need: it holds %zu of at most %zu bytes",
-                       request->size_bytes, label.text, name.text, pool->range->step_bytes,
-                       state.footprint_bytes, limit);
+                       "no free region holds %s%s, and the pool%s cannot map as many steps of %s "
+                       "as they need: it holds %s of at most %s, which limit_bytes or TARN_LIMIT "
+                       "sets%s",
+                       size.text, label.text, name.text,
+                       tn_bytes_text(pool->range->step_bytes).text,
+                       tn_bytes_text(state.footprint_bytes).text, tn_bytes_text(limit).text,
+                       tell_free(pool, request).text);
     }
     if (needed > limit || state.footprint_bytes > limit - needed) {
         return tn_fail(TARN_STATUS_OVER_LIMIT,
-                       "no free region holds %zu bytes%s, and the pool%s cannot grow by the %zu "
-                       "that they need: it holds %zu of at most %zu bytes",
-                       request->size_bytes, label.text, name.text, needed, state.footprint_bytes,
-                       limit);
+                       "no free region holds %s%s, and the pool%s cannot grow by the %s that they "
+                       "need: it holds %s of at most %s, which limit_bytes or TARN_LIMIT sets%s",
+                       size.text, label.text, name.text, tn_bytes_text(needed).text,
+                       tn_bytes_text(state.footprint_bytes).text, tn_bytes_text(limit).text,
+                       tell_free(pool, request).text);
     }
     return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
-                   "no free region holds %zu bytes%s, and the pool%s cannot grow: it can have %zu "
-                   "chunks of %zu bytes in all",
-                   request->size_bytes, label.text, name.text, (size_t)TN_CHUNK_COUNT_MAX,
-                   (size_t)1 << pool->chunk_log2);
+                   "no free region holds %s%s, and the pool%s cannot grow: it can have %zu chunks "
+                   "of %s in all, which chunk_bytes or TARN_CHUNK sets",
+                   size.text, label.text, name.text, (size_t)TN_CHUNK_COUNT_MAX,
+                   tn_bytes_text((size_t)1 << pool->chunk_log2).text);
 }
 
 tarn_status tn_pool_fail_growth(struct tarn_pool *pool, const struct tn_request *request,
@@ -549,22 +578,23 @@ tarn_status tn_pool_fail_growth(struct tarn_pool *pool, const struct tn_request 
 {
     const char *backend = pool->backend.operations->name;
     struct tn_quote name = tn_quote_pool(pool), label = tn_quote_label();
+    struct tn_bytes_text size = tn_bytes_text(request->size_bytes);
     if (result.status == TARN_STATUS_OVER_LIMIT) return fail_for_caps(pool, request);
     if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "the %s backend has no host memory to allocate %zu bytes%s", backend,
-                              request->size_bytes, label.text);
+                              "the %s backend has no host memory to allocate %s%s", backend,
+                              size.text, label.text);
     }
     if (result.status == TARN_STATUS_OUT_OF_MEMORY) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "no free region holds %zu bytes%s, and the %s backend has no more "
-                              "memory%s: the pool%s holds %zu bytes",
-                              request->size_bytes, label.text, backend,
+                              "no free region holds %s%s, and the %s backend has no more "
+                              "memory%s: the pool%s holds %s%s",
+                              size.text, label.text, backend,
                               pool->range ? ", or its range no more addresses" : "", name.text,
-                              growth_state(pool).footprint_bytes);
+                              tn_bytes_text(growth_state(pool).footprint_bytes).text,
+                              tell_free(pool, request).text);
     }
     return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                          "the %s backend failed to give memory for %zu bytes%s: %s", backend,
-                          request->size_bytes, label.text,
-                          result.vendor_name ? result.vendor_name : "no reason");
+                          "the %s backend failed to give memory for %s%s: %s", backend, size.text,
+                          label.text, result.vendor_name ? result.vendor_name : "no reason");
 }
