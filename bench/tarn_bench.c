@@ -3,7 +3,7 @@
  * tarn_bench: the program. Reads the command line, makes the workloads, measures the allocators on
  * each, and reports. README.md explains what is measured, and how.
  *
- * Exit status: 0 everything was measured, 1 something failed, 2 the command line is wrong, 130 the user
+ * Exit status: 0 everything was measured, 1 something failed, 2 the command line is wrong, 130 or 143 the user
  * interrupted it.
  */
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "workloads/commands.h"
 
 enum {
-    EXIT_INTERRUPTED = 130 /* a shell's status for a program that Ctrl-C has ended */
+    EXIT_INTERRUPTED = 128 /* and the signal's number, as a shell has it */
 };
 
 /* Where results are written besides the table; NULL: nowhere. */
@@ -108,18 +108,28 @@ static bool measure_together(const struct tn_workload *workloads, size_t workloa
     return is_ok;
 }
 
+/* Says that a file was written, or why not. */
+static bool tell_written(bool is_written, const char *path, const struct tn_reason *reason)
+{
+    if (is_written)
+        fprintf(stderr, "tarn-bench: wrote %s\n", path);
+    else
+        tn_reason_print(reason);
+    return is_written;
+}
+
 static bool finish_files(const struct files *files, const struct tn_machine *machine,
                          const struct tn_options *options)
 {
     struct tn_reason reason;
     bool is_ok = true;
-    if (files->json && !tn_report_json_finish(files->json, machine, options, &reason)) {
-        tn_reason_print(&reason);
-        is_ok = false;
+    if (files->json) {
+        bool is_written = tn_report_json_finish(files->json, machine, options, &reason);
+        is_ok = tell_written(is_written, options->json_path, &reason) && is_ok;
     }
-    if (files->csv && !tn_report_csv_finish(files->csv, &reason)) {
-        tn_reason_print(&reason);
-        is_ok = false;
+    if (files->csv) {
+        bool is_written = tn_report_csv_finish(files->csv, &reason);
+        is_ok = tell_written(is_written, options->csv_path, &reason) && is_ok;
     }
     return is_ok;
 }
@@ -198,6 +208,6 @@ int main(int argc, char **argv)
     tn_interrupt_watch();
     bool is_ok = run(&options, &workloads);
     tn_workload_list_fini(&workloads);
-    if (tn_interrupt_is_wanted()) return EXIT_INTERRUPTED;
+    if (tn_interrupt_is_wanted()) return EXIT_INTERRUPTED + tn_interrupt_signal();
     return is_ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

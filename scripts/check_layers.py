@@ -84,8 +84,9 @@ MAY_INCLUDE = {
 }
 for count, layer in enumerate(BENCH_LAYERS, 1):
     MAY_INCLUDE[layer] = {"public", *BENCH_LAYERS[:count]}
-# Text from outside is escaped in one way.
+# Text from outside is escaped in one way, and misspelt words are guessed in one way.
 MAY_INCLUDE["bench/common"].add("base:escape")
+MAY_INCLUDE["bench/workloads"] |= {"base:edits", "base:arith"}
 for i, folder in enumerate(CORE):
     MAY_INCLUDE["core/" + folder] = {"core/" + below for below in CORE[:i + 1]} | {"base", "public"}
 for folder in ("care", "api"):

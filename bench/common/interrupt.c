@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /* A handler may write a lock-free atomic, and threads may read it. Signals are the process's. */
-static atomic_bool is_wanted;
-_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a signal's handler writes this");
+static atomic_int wanted_by; /* the signal, or 0 */
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal's handler writes this");
 
 static void handle_both(void (*handler)(int))
 {
@@ -21,15 +21,13 @@ static void handle_both(void (*handler)(int))
 /* Restores the default of both, so that the second signal ends the program, whichever it is. */
 static void note_wish(int number)
 {
-    (void)number;
-    atomic_store(&is_wanted, true);
+    atomic_store(&wanted_by, number);
     handle_both(SIG_DFL);
 }
 
 static void note_that_nobody_reads(int number)
 {
-    (void)number;
-    atomic_store(&is_wanted, true);
+    atomic_store(&wanted_by, number);
 }
 
 void tn_interrupt_watch(void)
@@ -42,5 +40,10 @@ void tn_interrupt_watch(void)
 
 bool tn_interrupt_is_wanted(void)
 {
-    return atomic_load_explicit(&is_wanted, memory_order_relaxed);
+    return tn_interrupt_signal() != 0;
+}
+
+int tn_interrupt_signal(void)
+{
+    return atomic_load_explicit(&wanted_by, memory_order_relaxed);
 }

@@ -17,4 +17,7 @@ void tn_interrupt_watch(void);
 /* Whether a signal has asked for the end. From any thread; costs a load. */
 bool tn_interrupt_is_wanted(void);
 
+/* The signal that has asked last; 0: none. */
+int tn_interrupt_signal(void);
+
 #endif

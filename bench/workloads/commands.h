@@ -9,6 +9,8 @@
 
 struct tn_command {
     const char *name;
+    const char *arguments; /* what may follow the name, or "" */
+    const char *summary;   /* for the help: a line without an end */
 
     /* Adds the workloads to the list. False: an option or a trace is wrong, as the reason says, and nothing
      * is to be run. NULL: there is nothing to measure. */
@@ -45,6 +47,9 @@ extern const struct tn_command tn_command_growth;
 extern const struct tn_command tn_command_replay;
 extern const struct tn_command tn_command_all;
 extern const struct tn_command tn_command_allocators; /* no benchmark: lists the allocators */
+
+/* All of them, in the order of the help, ended by NULL. */
+extern const struct tn_command *const tn_command_table[];
 
 /* The command with this name, or NULL. */
 const struct tn_command *tn_command_find(const char *name);

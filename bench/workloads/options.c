@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "../../src/base/edits.h"
 #include "commands.h"
 #include "option_values.h"
 #include "tarn/tarn.h"
@@ -45,7 +47,11 @@ enum option_key {
     KEY_ORDER,
     KEY_SPEED,
     KEY_TOUCH,
-    KEY_END
+    KEY_FORCE,
+    KEY_USAGE,
+    KEY_END,
+    KEY_HELP = '?',
+    KEY_VERSION = 'V'
 };
 
 _Static_assert(KEY_END - KEY_ALLOCATOR <= 32, "a bit for each");
@@ -53,50 +59,33 @@ _Static_assert(KEY_END - KEY_ALLOCATOR <= 32, "a bit for each");
 #define STRING_OF(number)  STRING_OF_(number)
 #define STRING_OF_(number) #number
 
-const char *argp_program_version = "tarn-bench " STRING_OF(TARN_VERSION_MAJOR) "." STRING_OF(
+static const char version_text[] = "tarn-bench " STRING_OF(TARN_VERSION_MAJOR) "." STRING_OF(
     TARN_VERSION_MINOR) "." STRING_OF(TARN_VERSION_PATCH);
 
-static const char arguments_text[] = "hot\nsweep\nlive\nchurn\nthreads\nstreams\ngrowth\n"
-                                     "replay TRACE...\nall [TRACE...]\nallocators\nhelp";
-
-static const char manual[] =
-    "Compares memory allocators for devices.\n"
-    "\n"
-    "Commands:\n"
-    "  hot              one block of 1 KB\n"
-    "  sweep            one block at a time, by size\n"
-    "  live             tiny blocks and mixed ones, by the number of live ones\n"
-    "  churn            random replacement among live blocks of all sizes\n"
-    "  threads          churn by several threads at once on one allocator\n"
-    "  streams          blocks that streams fill and pass on\n"
-    "  growth           from nothing to many live bytes, and back\n"
-    "  replay TRACE...  the allocations of a real program, from a recorded trace\n"
-    "  all [TRACE...]   all of these, shorter; by default with bench/traces\n"
-    "  allocators       lists the allocators, and why some are missing\n"
-    "  help             prints this\n"
-    "\n"
+static const char allocators_text[] =
     "Allocators: raw (the vendor's own calls), tarn, "
     "tarn:contiguous (in one range of addresses), vendor-pool (the vendor's own pool), "
     "cub (the caching allocator of CUDA's CUB), "
     "torch (PyTorch's, native), ordered-sets (the pool of today's mesh codes, on the C++ library's sets), umpire, umf, "
     "and on the host jemalloc, mimalloc and libc-malloc. Missing ones are listed as not found. tarn and tarn:contiguous "
     "take a placement policy after a colon, as in tarn:tlsf: first_fit, segregated_fit, tlsf. With a policy they are "
-    "compared only when named.\n"
-    "\n"
-    "Options:"
-    "\v"
-    "Sizes take the suffixes K, M, G and T, powers of 1024. Lists have commas and no spaces.\n"
-    "\n"
+    "compared only when named.";
+
+static const char faithful_text[] =
     "A faithful replay has the threads and streams of the trace. Its order: depends, a free waits only for its "
     "block's allocation in another thread; strict, each event waits for all before it. "
-    "Its speed: max, as fast as possible; as-recorded; or a factor of the recorded speed, 0.001 to 1000.\n"
+    "Its speed: max, as fast as possible; as-recorded; or a factor of the recorded speed, 0.001 to 1000.";
+
+static const char ending[] =
+    "Sizes take the suffixes K, M, G and T, powers of 1024. Lists have commas and no spaces.\n"
     "\n"
     "Ctrl-C or SIGTERM ends the run with what was measured so far, in the table and the files. A second one "
     "ends it at once.\n"
     "\n"
     "Exit status: 0 everything was measured; 1 something failed, and a message names it (a bad trace, an "
     "allocator that failed, handed out memory twice or lost its contents, a file that cannot be "
-    "written); 2 the command line is wrong; 130 the run was interrupted.";
+    "written); 2 the command line is wrong, or a file exists and --force is not given; 130 or 143 the run was "
+    "interrupted.";
 
 static const struct argp_option option_table[] = {
     { "allocator", KEY_ALLOCATOR, "LIST", 0, "Which to compare (default: all but policies)", 1 },
@@ -117,6 +106,7 @@ static const struct argp_option option_table[] = {
       "What tarn's addresses are multiples of, a power of 2 from 16 to 1K (default 256)", 1 },
     { "json", KEY_JSON, "FILE", 0, "Write the results to FILE as well", 1 },
     { "csv", KEY_CSV, "FILE", 0, "Write the results to FILE as well, one line each", 1 },
+    { "force", KEY_FORCE, NULL, 0, "Replace the files of --json and --csv if they exist", 1 },
     { "touch", KEY_TOUCH, "SIZE", OPTION_ARG_OPTIONAL,
       "Write into each block after its allocation, and verify that before its free; at most SIZE of a "
       "block, half at either end (default: memory is not touched). On a device at most 16 KB of a "
@@ -145,6 +135,9 @@ static const struct argp_option option_table[] = {
       "replay --faithful: strict or depends, between threads (default depends)", 2 },
     { "speed", KEY_SPEED, "SPEED", 0,
       "replay --faithful: max, as-recorded or a factor (default max)", 2 },
+    { "help", KEY_HELP, NULL, 0, "Print this, or behind a command the help of that", -1 },
+    { "usage", KEY_USAGE, NULL, 0, "Print a short usage message", -1 },
+    { "version", KEY_VERSION, NULL, 0, "Print the version", -1 },
     { NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -152,6 +145,7 @@ static const struct argp_option option_table[] = {
 struct parsing {
     struct tn_options *options;
     bool is_help;
+    bool replaces_files;
     uint32_t given; /* a bit for each option, by its key */
 };
 
@@ -165,17 +159,77 @@ static bool is_given(const struct parsing *parsing, int key)
     return (parsing->given & bit_of(key)) != 0;
 }
 
+/* --- what may have been meant ---------------------------------------------------------------------- */
+
+/* "; did you mean 'replay'?", or "". */
+struct hint {
+    char text[64];
+};
+
+static struct hint hint_at(const char *word, const char *known)
+{
+    struct hint hint = { "" };
+    if (known && tn_edits_are_few(word, known))
+        snprintf(hint.text, sizeof hint.text, "; did you mean '%s'?", known);
+    return hint;
+}
+
+static void fail_for_command(struct argp_state *state, const char *name)
+{
+    const char *nearest = "help";
+    for (size_t i = 0; tn_command_table[i]; i++)
+        if (tn_edits_count(name, tn_command_table[i]->name) < tn_edits_count(name, nearest))
+            nearest = tn_command_table[i]->name;
+    argp_error(state, "there is no command '%s'%s", name, hint_at(name, nearest).text);
+}
+
+/* The option that begins so, or NULL; the one that is nearest to the name is written to *nearest_out. */
+static const struct argp_option *find_option(const char *name, const char **nearest_out)
+{
+    size_t least = SIZE_MAX;
+    for (const struct argp_option *option = option_table; option->name; option++) {
+        if (strncmp(option->name, name, strlen(name)) == 0) return option;
+        size_t edits = tn_edits_count(name, option->name);
+        if (edits >= least) continue;
+        least = edits;
+        *nearest_out = option->name;
+    }
+    return NULL;
+}
+
+/* argp tells of unknown options by itself, but not what may have been meant. */
+static void check_option_names(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        char name[TN_EDITS_LENGTH_MAX + 2];
+        const char *nearest = NULL;
+        if (strncmp(argv[i], "--", 2) != 0) continue;
+        size_t length = strcspn(argv[i] + 2, "=");
+        snprintf(name, sizeof name, "%.*s", (int)length, argv[i] + 2);
+        const struct argp_option *option = find_option(name, &nearest);
+        bool takes_next = option && option->arg && (option->flags & OPTION_ARG_OPTIONAL) == 0 &&
+                          argv[i][2 + length] != '=';
+        if (takes_next) i++;
+        if (option || hint_at(name, nearest).text[0] == '\0') continue;
+        fprintf(stderr, "tarn-bench: there is no option '--%s'; did you mean '--%s'?\n", name,
+                nearest);
+        exit(EXIT_BAD_USAGE);
+    }
+}
+
 static void parse_argument(struct argp_state *state, struct parsing *parsing, const char *text)
 {
     struct tn_options *options = parsing->options;
-    if (state->arg_num == 0) {
-        parsing->is_help = strcmp(text, "help") == 0;
-        options->command = tn_command_find(text);
-        if (!options->command && !parsing->is_help)
-            argp_error(state, "there is no command '%s'", text);
+    if (state->arg_num == 0 && strcmp(text, "help") == 0) {
+        parsing->is_help = true;
         return;
     }
-    if (options->command != &tn_command_replay && options->command != &tn_command_all)
+    if (!options->command) {
+        options->command = tn_command_find(text);
+        if (!options->command) fail_for_command(state, text);
+        return;
+    }
+    if (options->command->arguments[0] == '\0')
         argp_error(state, "'%s' is one argument too many: only replay and all take any", text);
     /* The rest are traces: argp has moved the options before them. */
     options->traces = (const char *const *)&state->argv[state->next - 1];
@@ -263,8 +317,16 @@ static void check_not_a_trace(struct argp_state *state, const struct tn_options 
             argp_error(state, "--%s is '%s', which is a trace to play", option, path);
 }
 
-static void check_files(struct argp_state *state, const struct tn_options *options)
+static void check_does_not_exist(struct argp_state *state, const char *option, const char *path)
 {
+    struct stat status;
+    if (path && stat(path, &status) == 0 && S_ISREG(status.st_mode))
+        argp_error(state, "--%s: %s exists already; --force replaces it", option, path);
+}
+
+static void check_files(struct argp_state *state, const struct parsing *parsing)
+{
+    const struct tn_options *options = parsing->options;
     const char *json_path = options->json_path;
     const char *csv_path = options->csv_path;
     if (options->command == &tn_command_allocators && json_path)
@@ -275,6 +337,9 @@ static void check_files(struct argp_state *state, const struct tn_options *optio
         argp_error(state, "--json and --csv are both '%s'", json_path);
     check_not_a_trace(state, options, "json", json_path);
     check_not_a_trace(state, options, "csv", csv_path);
+    if (parsing->replaces_files) return;
+    check_does_not_exist(state, "json", json_path);
+    check_does_not_exist(state, "csv", csv_path);
 }
 
 /* Takes the traces in bench/traces unless the user named some. */
@@ -290,17 +355,90 @@ static void complete_all(const struct parsing *parsing)
     options->trace_count = sizeof shipped / sizeof shipped[0];
 }
 
+/* --- help ------------------------------------------------------------------------------------------ */
+
+static bool is_of_faithful(int key)
+{
+    return key == KEY_ORDER || key == KEY_SPEED || key == KEY_FAITHFUL;
+}
+
+/* Whether the help of a command has the option. */
+static bool is_option_of(int key, const struct tn_command *command)
+{
+    if (!command) return true;
+    if (is_of_faithful(key)) return command == &tn_command_replay || command == &tn_command_all;
+    for (size_t i = 0; i < sizeof restrictions / sizeof restrictions[0]; i++)
+        if (restrictions[i].key == key) return allows(&restrictions[i], command);
+    return command != &tn_command_allocators || key == KEY_HELP || key == KEY_USAGE ||
+           key == KEY_VERSION;
+}
+
+static void describe_commands(FILE *text)
+{
+    fprintf(text, "Compares memory allocators for devices.\n\nCommands:\n");
+    for (size_t i = 0; tn_command_table[i]; i++) {
+        const struct tn_command *command = tn_command_table[i];
+        char words[32];
+        snprintf(words, sizeof words, "%s %s", command->name, command->arguments);
+        fprintf(text, "  %-15s  %s\n", words, command->summary);
+    }
+    fprintf(text,
+            "  %-15s  prints this, or the help of a command\n\n%s\n\nOptions:", "help [COMMAND]",
+            allocators_text);
+}
+
+/* What stands before the options and, behind a \v, after them. NULL: no memory. */
+static char *describe(const struct tn_command *command)
+{
+    char *described = NULL;
+    size_t size;
+    FILE *text = open_memstream(&described, &size);
+    if (!text) return NULL;
+    if (command)
+        fprintf(text, "tarn-bench %s: %s.\n\nOptions:", command->name, command->summary);
+    else
+        describe_commands(text);
+    fputc('\v', text);
+    if (is_option_of(KEY_FAITHFUL, command)) fprintf(text, "%s\n\n", faithful_text);
+    fputs(ending, text);
+    return fclose(text) == 0 ? described : NULL;
+}
+
+/* Ends the process. command: NULL, or what to tell of. */
+static void print_help(const struct tn_command *command, FILE *stream, unsigned flags)
+{
+    struct argp_option shown[sizeof option_table / sizeof option_table[0]];
+    char name[32], *text = describe(command);
+    size_t count = 0;
+    for (const struct argp_option *option = option_table; option->name; option++)
+        if (is_option_of(option->key, command)) shown[count++] = *option;
+    shown[count] = (struct argp_option){ 0 };
+    snprintf(name, sizeof name, "tarn-bench%s%s", command ? " " : "", command ? command->name : "");
+    const struct argp parser = { shown, NULL, command ? command->arguments : "COMMAND", text, NULL,
+                                 NULL,  NULL };
+    argp_help(&parser, stream, flags & ~(unsigned)ARGP_HELP_EXIT_OK, name);
+    free(text);
+    exit(EXIT_SUCCESS);
+}
+
+static void fail_without_command(struct argp_state *state)
+{
+    char names[160];
+    size_t length = 0;
+    for (size_t i = 0; tn_command_table[i] && length < sizeof names; i++)
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s, ",
+                                   tn_command_table[i]->name);
+    argp_error(state, "a command is missing: %shelp", names);
+}
+
 static void check_command(struct argp_state *state, const struct parsing *parsing)
 {
     const struct tn_command *command = parsing->options->command;
-    if (parsing->is_help) argp_state_help(state, stdout, ARGP_HELP_STD_HELP); /* ends the process */
-    if (!command)
-        argp_error(state,
-                   "a command is missing: hot, sweep, live, churn, threads, streams, growth, "
-                   "replay, all, allocators or help");
+    if (parsing->is_help) print_help(command, stdout, ARGP_HELP_STD_HELP);
+    if (!command) fail_without_command(state);
     if (command == &tn_command_replay && parsing->options->trace_count == 0)
         argp_error(state, "replay needs the name of a trace");
-    check_files(state, parsing->options);
+    check_files(state, parsing);
     check_restrictions(state, parsing);
     if (command == &tn_command_all) complete_all(parsing);
 }
@@ -377,6 +515,18 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_CSV:
         options->csv_path = text;
         return 0;
+    case KEY_FORCE:
+        parsing->replaces_files = true;
+        return 0;
+    case KEY_HELP:
+        parsing->is_help = true;
+        return 0;
+    case KEY_USAGE:
+        print_help(NULL, stdout, ARGP_HELP_STD_USAGE & ~(unsigned)ARGP_HELP_EXIT_ERR);
+        return 0;
+    case KEY_VERSION:
+        puts(version_text);
+        exit(EXIT_SUCCESS);
     case KEY_SEED:
         options->seed = tn_option_parse_one(state, "seed", text, tn_number_parse, 0, UINT64_MAX);
         return 0;
@@ -436,10 +586,11 @@ static void set_defaults(struct tn_options *options)
 
 void tn_options_parse(int argc, char **argv, struct tn_options *options_out)
 {
-    static const struct argp parser = { option_table, parse_option, arguments_text, manual, NULL,
-                                        NULL,         NULL };
+    static const struct argp parser = { option_table, parse_option, "COMMAND", NULL,
+                                        NULL,         NULL,         NULL };
     set_defaults(options_out);
     struct parsing parsing = { .options = options_out };
     argp_err_exit_status = EXIT_BAD_USAGE;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &parsing) != 0) exit(EXIT_BAD_USAGE);
+    check_option_names(argc, argv);
+    if (argp_parse(&parser, argc, argv, ARGP_NO_HELP, NULL, &parsing) != 0) exit(EXIT_BAD_USAGE);
 }

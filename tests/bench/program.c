@@ -50,15 +50,24 @@ static pid_t start(char *const *arguments, const char *output_path, const char *
     return child;
 }
 
+/* Tests write over the files of earlier ones, whose names they give by "--json", NAME. */
+static bool replaces_files(const char *argument)
+{
+    return strcmp(argument, "--json") == 0 || strcmp(argument, "--csv") == 0;
+}
+
 /* Starts the program with these arguments, up to the first NULL. */
 static pid_t start_with(const char *const *arguments, const char *output_path,
                         const char *errors_path)
 {
     char *copies[ARGUMENT_COUNT_MAX + 2] = { strdup(program) };
     size_t count = 1;
-    for (; arguments[count - 1]; count++) {
-        assert_true(count <= ARGUMENT_COUNT_MAX);
-        copies[count] = strdup(arguments[count - 1]);
+    bool has_file = false;
+    for (size_t i = 0; arguments[i]; i++) {
+        assert_true(count < ARGUMENT_COUNT_MAX);
+        if (replaces_files(arguments[i]) && !has_file) copies[count++] = strdup("--force");
+        has_file |= replaces_files(arguments[i]);
+        copies[count++] = strdup(arguments[i]);
     }
     pid_t child = start(copies, output_path, errors_path);
     for (size_t i = 0; i < count; i++)

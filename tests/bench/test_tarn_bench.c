@@ -20,6 +20,7 @@
 #include "allocators/allocator.h"
 #include "program.h"
 #include "scratch.h"
+#include "tarn/version.h"
 #include "tarn/backend.h"
 
 static const char *trace_folder;
@@ -111,6 +112,70 @@ static void help_is_no_error(void **state)
     expect_part(by_command.output, "Exit status: 0");
     outcome_fini(&by_command);
     outcome_fini(&by_option);
+}
+
+static void a_command_has_its_own_help(void **state)
+{
+    (void)state;
+    struct outcome behind = RUN("replay", "--help");
+    struct outcome before = RUN("help", "replay");
+    struct outcome growth = RUN("--help", "growth");
+    assert_int_equal(behind.exit_status, 0);
+    assert_string_equal(behind.output, before.output);
+    expect_part(behind.output, "Usage: tarn-bench replay [OPTION...] TRACE...");
+    expect_part(behind.output, "--faithful");
+    expect_part(behind.output, "--force");
+    assert_null(strstr(behind.output, "--until"));
+    expect_part(growth.output, "--until");
+    assert_null(strstr(growth.output, "--faithful"));
+    outcome_fini(&behind);
+    outcome_fini(&before);
+    outcome_fini(&growth);
+}
+
+static void the_version_is_the_librarys(void **state)
+{
+    (void)state;
+    char version[64];
+    snprintf(version, sizeof version, "tarn-bench %d.%d.%d\n", TARN_VERSION_MAJOR,
+             TARN_VERSION_MINOR, TARN_VERSION_PATCH);
+    struct outcome outcome = RUN("--version");
+    assert_int_equal(outcome.exit_status, 0);
+    assert_string_equal(outcome.output, version);
+    outcome_fini(&outcome);
+}
+
+static void a_misspelt_word_is_guessed(void **state)
+{
+    (void)state;
+    expect_usage_error(RUN("repaly"), "there is no command 'repaly'; did you mean 'replay'?");
+    expect_usage_error(RUN("hot", "--repititions=3"), "did you mean '--repetitions'?");
+    expect_usage_error(RUN("hot", "--no-such-option"), "unrecognized option '--no-such-option'");
+    struct outcome far = RUN("xyzzy");
+    assert_int_equal(far.exit_status, 2);
+    assert_null(strstr(far.errors, "did you mean"));
+    outcome_fini(&far);
+    /* The name of a file is no option. */
+    expect_usage_error(RUN("--seed", "--tme", "hot"), "--seed --tme: '--tme' is not a number");
+}
+
+static void a_file_is_replaced_if_asked_for(void **state)
+{
+    (void)state;
+    const char *path = scratch_write_text("mine.json", "mine");
+    char json[512], csv[512];
+    snprintf(json, sizeof json, "--json=%s", path);
+    snprintf(csv, sizeof csv, "--csv=%s", path);
+    expect_usage_error(RUN("hot", json), "exists already; --force replaces it");
+    expect_usage_error(RUN("hot", csv), "exists already; --force replaces it");
+    char *text = scratch_read(path);
+    assert_string_equal(text, "mine");
+    free(text);
+    need_device();
+    struct outcome outcome = RUN("hot", json, "--force", "--allocator=tarn", "--time=0.01");
+    assert_int_equal(outcome.exit_status, 0);
+    outcome_fini(&outcome);
+    json_decref(load_json(path));
 }
 
 /* --- bad traces ---------------------------------------------------------------------------------- */
@@ -384,7 +449,7 @@ static void a_good_trace_passes(void **state)
     struct outcome outcome = RUN("replay", trace, "--allocator=raw,tarn", "--json", json,
                                  "--time=0.01", "--repetitions=2");
     assert_int_equal(outcome.exit_status, 0);
-    assert_string_equal(outcome.errors, "");
+    expect_part(outcome.errors, "tarn-bench: wrote ");
     expect_part(outcome.output, "replay tiny: at most 6.00 KB live, at most 2 blocks");
     outcome_fini(&outcome);
 
@@ -929,6 +994,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(allocators_are_checked),
         cmocka_unit_test(options_of_other_commands_are_refused),
         cmocka_unit_test(help_is_no_error),
+        cmocka_unit_test(a_command_has_its_own_help),
+        cmocka_unit_test(the_version_is_the_librarys),
+        cmocka_unit_test(a_misspelt_word_is_guessed),
+        cmocka_unit_test(a_file_is_replaced_if_asked_for),
         cmocka_unit_test(files_are_checked),
         cmocka_unit_test(cut_and_damaged_files_are_found),
         cmocka_unit_test(the_first_line_is_checked),

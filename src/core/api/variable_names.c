@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 #include "../../base/arith.h"
+#include "../../base/edits.h"
 #include "../../base/escape.h"
 #include "../../base/sync.h"
 
 #define PREFIX "TARN_"
 
 /* Longer names are of nobody's that this list knows. */
-#define NAME_LENGTH_MAX 40
+#define NAME_LENGTH_MAX TN_EDITS_LENGTH_MAX
 
 /* --- the list ---------------------------------------------------------------------------------------- */
 
@@ -100,28 +101,6 @@ bool tn_variable_name_is_known(const char *name)
 
 /* --- distances --------------------------------------------------------------------------------------- */
 
-/* How many characters are left out, added, changed, or swapped with their neighbour: the optimal string alignment. */
-static size_t count_edits(const char *one, const char *other)
-{
-    size_t one_length = strlen(one), other_length = strlen(other);
-    size_t rows[3][NAME_LENGTH_MAX +
-                   1]; /* of the prefixes of `one` with i - 2, i - 1 and i characters */
-    for (size_t j = 0; j <= other_length; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= one_length; i++) {
-        size_t *row = rows[i % 3], *before = rows[(i + 2) % 3], *before_that = rows[(i + 1) % 3];
-        row[0] = i;
-        for (size_t j = 1; j <= other_length; j++) {
-            row[j] = tn_min(before[j], row[j - 1]) + 1;
-            row[j] = tn_min(row[j], before[j - 1] + (one[i - 1] != other[j - 1]));
-            bool is_swapped =
-                i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
-            if (is_swapped) row[j] = tn_min(row[j], before_that[j - 2] + 1);
-        }
-    }
-    return rows[one_length % 3][other_length];
-}
-
 /* A name that goes on behind another one, as TARN_LIMIT_BYTES does, is near to it, and so is its beginning. */
 static size_t distance_of(const char *name, const char *known)
 {
@@ -129,7 +108,7 @@ static size_t distance_of(const char *name, const char *known)
         BEGIN_LENGTH_MIN = sizeof PREFIX - 1 + 3,
         DISTANCE_OF_BEGIN = 2
     };
-    size_t edits = count_edits(name, known);
+    size_t edits = tn_edits_count(name, known);
     bool is_begin =
         strlen(name) >= BEGIN_LENGTH_MIN && (begins_with(name, known) || begins_with(known, name));
     return is_begin ? tn_min(edits, DISTANCE_OF_BEGIN) : edits;
