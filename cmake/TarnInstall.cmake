@@ -26,6 +26,8 @@ if(tarn_vendor MATCHES "^(cuda|hip)$")
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
 endif()
 
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
 # --- CMake package: find_package(tarn), tarn::tarn --------------------------------------------------
 
 install(EXPORT tarn-targets NAMESPACE tarn:: DESTINATION ${tarn_package_dir})

@@ -3,10 +3,12 @@
 #include "options.h"
 
 #include <argp.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../src/base/edits.h"
 #include "commands.h"
@@ -342,17 +344,40 @@ static void check_files(struct argp_state *state, const struct parsing *parsing)
     check_does_not_exist(state, "csv", csv_path);
 }
 
-/* Takes the traces in bench/traces unless the user named some. */
+/* The folder of the traces that come along: the installation's, or the source's. */
+static void find_traces(char folder[PATH_MAX])
+{
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(program, '/');
+    if (slash) *slash = '\0';
+    int written = snprintf(folder, PATH_MAX, "%s/%s", program, TN_BENCH_INSTALLED_TRACES);
+    if (written < PATH_MAX && access(folder, R_OK) == 0) return;
+    snprintf(folder, PATH_MAX, "%s", TN_BENCH_TRACES);
+}
+
+/* Takes the traces that come along unless the user named some. */
 static void complete_all(const struct parsing *parsing)
 {
     struct tn_options *options = parsing->options;
-    static const char *const shipped[] = { TN_BENCH_TRACES "/examinimd-lj.trace.gz",
-                                           TN_BENCH_TRACES "/omegah-warp-3d-small-cut.trace.gz",
-                                           TN_BENCH_TRACES "/torch_resnet-cut.trace.gz" };
+    static const char *const names[] = { "examinimd-lj", "omegah-warp-3d-small-cut",
+                                         "torch_resnet-cut" };
+    enum {
+        COUNT = sizeof names / sizeof names[0]
+    };
+    static char paths[COUNT][PATH_MAX + 64];
+    static const char *traces[COUNT];
+    char folder[PATH_MAX];
     if (!is_given(parsing, KEY_TIME)) options->time_seconds = 1.0;
     if (options->trace_count > 0) return;
-    options->traces = shipped;
-    options->trace_count = sizeof shipped / sizeof shipped[0];
+    find_traces(folder);
+    for (size_t i = 0; i < COUNT; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/%s.trace.gz", folder, names[i]);
+        traces[i] = paths[i];
+    }
+    options->traces = traces;
+    options->trace_count = COUNT;
 }
 
 /* --- help ------------------------------------------------------------------------------------------ */
