@@ -98,7 +98,9 @@ typedef enum tarn_dump_format {
  * is live, free, or, in a contiguous pool, unmapped. A chunk that is cut has a line for each live slice, and
  * "sliced" for its free ones. A pending region has the pool's numbers of the streams that it waits for. Live
  * regions have their label, and in debug mode their call site; as JSON then also the number of the allocation in
- * its pool, "serial". The regions are of one instant, copied under the lock and written without it.
+ * its pool, "serial". The regions are of one instant, copied under the lock and written without it. tarn-map draws
+ * the JSON. Without a change of the program, TARN_MAP=FILE in the environment leaves the maps of all pools, in a list,
+ * at the end of the process, and TARN_MAP=signal:FILE at each SIGUSR2: "The map at the end".
  * Status: INVALID_POOL, FORKED, and
  *  - INVALID_ARGUMENT: file is NULL or does not take the text, or the format is unknown.
  *  - OUT_OF_HOST_MEMORY: there is no room for the copy.

@@ -60,8 +60,8 @@
  *    one. Another value, like a NULL output, answers INVALID_ARGUMENT; in tarn_pool_options it answers
  *    INVALID_OPTIONS.
  *  - Output. Nothing is thrown. Nothing is printed unless the program or the environment asks for it: see
- *    tarn/log.h. Three exceptions go to standard error. A recording by TARN_TRACE or a table by TARN_STATS that
- *    cannot be written is one line. So is, once in a process, each variable of the environment that begins with TARN_
+ *    tarn/log.h. Three exceptions go to standard error. A recording by TARN_TRACE, a table by TARN_STATS
+ *    or a map by TARN_MAP that cannot be written is one line. So is, once in a process, each variable of the environment that begins with TARN_
  *    and is unknown, because its name may be misspelt. A build of the library with assertions prints the condition
  *    that broke, and aborts.
  *  - Sizes are in bytes. A title in quotes is a section of docs/semantics.md.
@@ -367,13 +367,13 @@ TARN_DEFINE_INIT(tarn_pool_options_omega_h_init, tarn_pool_options,
 
 /*
  * Creates a pool. `options` may be NULL: the defaults. Takes no memory from the vendor, unless
- * takes_initial_at_once is set. Reads TARN_DISABLE, TARN_LOG and TARN_STATS from the environment; the first pool of a
- * process also reads TARN_TRACE.
+ * takes_initial_at_once is set. Reads TARN_DISABLE, TARN_LOG, TARN_STATS and TARN_MAP from the environment; the
+ * first pool of a process also reads TARN_TRACE.
  * Status:
  *  - INVALID_OPTIONS: a field has a value that no pool can have; the message names it.
  *  - NOT_SUPPORTED: the backend cannot do what an option asks for; the message names the option.
- *  - INVALID_ENVIRONMENT: TARN_DISABLE, TARN_LOG, TARN_STATS or, with reads_environment, another variable has a value
- *    that does not parse; the message names it.
+ *  - INVALID_ENVIRONMENT: TARN_DISABLE, TARN_LOG, TARN_STATS, TARN_MAP or, with reads_environment, another variable
+ *    has a value that does not parse; the message names it.
  *  - OUT_OF_HOST_MEMORY.
  *  - Those of the backend's get_properties.
  *  - Those of tarn_backend_open, if options->backend is NULL.
@@ -802,9 +802,9 @@ TARN_API tarn_status tarn_pool_get_backend(const tarn_pool *pool, tarn_backend *
  * There is one for each device and kind of memory that has been asked for. tarn_malloc uses that of the calling thread's
  * current device, or of TARN_DEVICE, and of the kind in TARN_KIND: device memory if that is not set. At the end of the
  * process their memory is left to the system and the driver. Variables of the environment set their options,
- * TARN_INITIAL and TARN_LIMIT for example. Four variables are for all pools of the process: TARN_DISABLE=1 sets
+ * TARN_INITIAL and TARN_LIMIT for example. Five variables are for all pools of the process: TARN_DISABLE=1 sets
  * passes_through, TARN_TRACE=FILE records a trace (tarn/record.h), TARN_LOG=info and TARN_STATS=exit tell what pools do
- * (tarn/log.h). "The environment" lists all variables.
+ * (tarn/log.h), TARN_MAP=FILE leaves their maps (tarn/debug.h). "The environment" lists all variables.
  */
 
 /* Writes the pool that tarn_malloc would use now, for statistics for example. Creates it if there is none; then the
@@ -910,7 +910,7 @@ TARN_API tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture,
  *  - INVALID_ARGUMENT: address is NULL; there is no whole chunk; or the end is beyond the last address.
  *  - INVALID_OPTIONS: the message names the field. options->backend must be NULL.
  *  - NOT_SUPPORTED: debug has flags besides TARN_DEBUG_SITES.
- *  - INVALID_ENVIRONMENT: TARN_LOG or TARN_STATS has a value that does not parse.
+ *  - INVALID_ENVIRONMENT: TARN_LOG, TARN_STATS or TARN_MAP has a value that does not parse.
  *  - OUT_OF_HOST_MEMORY.
  */
 TARN_API tarn_status tarn_pool_create_over(void *address, size_t size_bytes,

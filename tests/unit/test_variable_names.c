@@ -73,7 +73,7 @@ static void the_nearest_name_is_found(void **state)
         { "TARN_RANK", "TARN_RANKS" },
         { "TARN_DISABLED", "TARN_DISABLE" },
         { "TARN_limit", NULL },
-        { "TARN_MAT", NULL }, /* half of FIT */
+        { "TARN_FOX", NULL }, /* half of FIT */
         { "TARN_D", NULL },
         { "TARN_", NULL },
         { "TARN_OFFSPRING", NULL },

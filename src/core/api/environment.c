@@ -15,6 +15,7 @@
 #include "../index/free_set.h"
 
 #include "exit_summary.h"
+#include "map_file.h"
 #include "variable_names.h"
 
 /* All variables that tn_environment_read reads. */
@@ -368,11 +369,26 @@ static tarn_status read_stats(void)
     return TARN_STATUS_OK;
 }
 
+static tarn_status read_map(void)
+{
+    const char *name = "TARN_MAP";
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    bool at_signal = strncmp(value, "signal:", 7) == 0;
+    bool at_exit = strncmp(value, "exit:", 5) == 0;
+    const char *file = at_signal ? value + 7 : at_exit ? value + 5 : value;
+    if (file[0] == '\0')
+        return fail_for(name, value, "the name of a file, nor exit: or signal: and one");
+    tn_map_file_request(file, at_signal);
+    return TARN_STATUS_OK;
+}
+
 tarn_status tn_environment_read_reports(void)
 {
     tn_variable_names_check();
     tarn_status status = read_log();
-    return status == TARN_STATUS_OK ? read_stats() : status;
+    if (status == TARN_STATUS_OK) status = read_stats();
+    return status == TARN_STATUS_OK ? read_map() : status;
 }
 
 tarn_status tn_environment_read(struct tn_environment *given)

@@ -174,7 +174,7 @@ static bool picture_init(struct picture *picture, struct tarn_pool *pool)
     *picture = (struct picture){
         .pool = pool,
         .chunk_bytes = (size_t)1 << pool->chunk_log2,
-        .backend_name = pool->backend.operations->name,
+        .backend_name = pool->backend_name, /* the backend's own may be gone with its library */
     };
     for (;;) {
         if (!make_room(picture, pool)) return false;

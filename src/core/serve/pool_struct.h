@@ -166,7 +166,7 @@ struct tarn_pool {
     atomic_bool
         is_for_process; /* the pool was made for tarn_malloc, and stays its own to the end */
     char backend_name
-        [24]; /* a copy: the backend of the user's may have gone at the end of the process */
+        [48]; /* a copy: the backend of the user's may have gone at the end of the process */
 };
 
 static inline bool tn_pool_is_open(const struct tarn_pool *pool)
