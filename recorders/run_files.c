@@ -9,44 +9,63 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char suffix[] = ".events";
+struct kind {
+    const char *suffix;
+    bool is_tarns, is_trace;
+};
 
-/* Returns the length between prefix and suffix; 0: the name does not match. */
-static size_t process_length(const char *name, const char *prefix)
+/* The longer ones first. */
+static const struct kind kinds[] = {
+    { TN_RUN_FILES_TARN ".gz.events", true, false },
+    { TN_RUN_FILES_TARN ".events", true, false },
+    { TN_RUN_FILES_TARN ".gz", true, true },
+    { TN_RUN_FILES_TARN, true, true },
+    { ".events", false, false },
+};
+
+/* Returns the kind of a file by its name, and writes the length between prefix and suffix. NULL: it is none of ours. */
+static const struct kind *kind_of(const char *name, const char *prefix, size_t *length_out)
 {
-    size_t length = strlen(name), prefix_length = strlen(prefix), suffix_length = sizeof suffix - 1;
-    if (length <= prefix_length + suffix_length || strncmp(name, prefix, prefix_length) != 0 ||
-        strcmp(name + length - suffix_length, suffix) != 0)
-        return 0;
-    return length - prefix_length - suffix_length;
+    size_t length = strlen(name), prefix_length = strlen(prefix);
+    if (strncmp(name, prefix, prefix_length) != 0) return NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        size_t suffix_length = strlen(kinds[i].suffix);
+        if (length <= prefix_length + suffix_length ||
+            strcmp(name + length - suffix_length, kinds[i].suffix) != 0)
+            continue;
+        *length_out = length - prefix_length - suffix_length;
+        return &kinds[i];
+    }
+    return NULL;
 }
 
 static bool add_file(struct tn_run_files *files, const char *folder, const char *name,
-                     const char *prefix, size_t length)
+                     const char *process, size_t length, const struct kind *kind)
 {
     void *grown = realloc(files->files, (files->count + 1) * sizeof *files->files);
     if (!grown) return false;
     files->files = grown;
     struct tn_run_file *file = &files->files[files->count];
     struct stat status;
-    file->process = strndup(name + strlen(prefix), length);
-    if (!file->process || asprintf(&file->event_path, "%s/%s", folder, name) < 0) {
+    *file = (struct tn_run_file){ .is_tarns = kind->is_tarns, .is_trace = kind->is_trace };
+    file->process = strndup(process, length);
+    if (!file->process || asprintf(&file->path, "%s/%s", folder, name) < 0) {
         free(file->process);
         return false;
     }
     /* Writers that have only begun differ by a chunk, which is precise enough. */
-    file->event_bytes =
-        stat(file->event_path, &status) == 0 ? (unsigned long long)status.st_size : 0;
+    file->bytes = stat(file->path, &status) == 0 ? (unsigned long long)status.st_size : 0;
     files->count++;
     return true;
 }
 
-/* Largest first; then by name, for a stable order. */
+/* Tarn's first, then the largest; then by name, for a stable order. */
 static int compare_files(const void *left, const void *right)
 {
     const struct tn_run_file *a = left, *b = right;
-    if (a->event_bytes != b->event_bytes) return a->event_bytes < b->event_bytes ? 1 : -1;
-    return strcmp(a->event_path, b->event_path);
+    if (a->is_tarns != b->is_tarns) return a->is_tarns ? -1 : 1;
+    if (a->bytes != b->bytes) return a->bytes < b->bytes ? 1 : -1;
+    return strcmp(a->path, b->path);
 }
 
 bool tn_run_files_find(struct tn_run_files *files, const char *prefix)
@@ -59,8 +78,10 @@ bool tn_run_files_find(struct tn_run_files *files, const char *prefix)
     bool is_read = folder != NULL;
     for (const struct dirent *entry = folder ? readdir(folder) : NULL; entry && is_read;
          entry = readdir(folder)) {
-        size_t length = process_length(entry->d_name, name_prefix);
-        if (length > 0) is_read = add_file(files, folder_path, entry->d_name, name_prefix, length);
+        size_t length;
+        const struct kind *kind = kind_of(entry->d_name, name_prefix, &length);
+        const char *process = entry->d_name + strlen(name_prefix);
+        if (kind) is_read = add_file(files, folder_path, entry->d_name, process, length, kind);
     }
     int error = errno;
     if (folder) closedir(folder);
@@ -73,7 +94,7 @@ bool tn_run_files_find(struct tn_run_files *files, const char *prefix)
 void tn_run_files_fini(struct tn_run_files *files)
 {
     for (size_t i = 0; i < files->count; i++) {
-        free(files->files[i].event_path);
+        free(files->files[i].path);
         free(files->files[i].process);
     }
     free(files->files);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * run_files: the files of events that the processes of one run have left, and the names of their traces.
+ * run_files: the files that the processes of one run have left, and the names of their traces.
  *
- * For `trace.gz`, process 4711 of run 17 leaves trace.gz.17-4711.events. The process with the largest file
- * gets the trace's own name, another one trace.4711.gz.
+ * For `trace.gz`, process 4711 of run 17 leaves trace.gz.17-4711.events. If it uses tarn, tarn leaves
+ * trace.gz.17-4711.tarn.gz, which is a whole trace, or trace.gz.17-4711.tarn.gz.events where the process was killed. The
+ * largest file of tarn's, or else of all, gets the trace's own name, another one trace.4711.gz.
  */
 #ifndef TN_RUN_FILES_H
 #define TN_RUN_FILES_H
@@ -11,14 +12,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What tarn's files have behind the process's number, and before .gz. */
+#define TN_RUN_FILES_TARN ".tarn"
+
 struct tn_run_file {
-    char *event_path;
+    char *path;
     char *process; /* its number, and a second number if it executed several programs */
-    unsigned long long event_bytes;
+    bool is_tarns; /* written by tarn in the process: what that asked of tarn */
+    bool is_trace; /* else events */
+    unsigned long long bytes;
 };
 
 struct tn_run_files {
-    struct tn_run_file *files; /* largest first */
+    struct tn_run_file *files; /* tarn's first, then the largest */
     size_t count;
 };
 

@@ -22,6 +22,7 @@
 
 #include "base/host_memory.h"
 #include "record/trace_path.h"
+#include "base/edits.h"
 #include "record/trace_writer.h"
 #include "tarn/version.h"
 
@@ -40,6 +41,7 @@ struct arguments {
     const char *recovered_path; /* a file of events; NULL: run a command */
     bool is_kokkos;
     bool has_host;
+    bool replaces;
     char **command;
 };
 
@@ -49,7 +51,8 @@ static const char usage[] =
     "\n"
     "Runs a command and records its allocations and frees on devices as a trace, which\n"
     "`tarn-bench replay` plays on any allocator. It records calls of a shared libcudart,\n"
-    "libamdhip64 or Level Zero loader, by the command and all processes that it starts.\n"
+    "libamdhip64 or Level Zero loader, by the command and all processes that it starts. Of a\n"
+    "process that uses tarn it records what that asks of tarn, by TARN_TRACE.\n"
     "\n"
     "  -o, --output TRACE  the trace (default trace.gz); compressed if it ends in .gz. If several\n"
     "                      processes allocate, the other traces have the process's number before\n"
@@ -58,13 +61,15 @@ static const char usage[] =
     "      --kokkos        record the allocations of Kokkos, with labels, instead of vendor calls:\n"
     "                      in device spaces, or in those of TARN_KOKKOS_SPACES (a comma-separated\n"
     "                      list, or all)\n"
+    "      --force         replace a trace that exists\n"
     "      --recover EVENTS  make the trace from the events that a killed process has left, which\n"
     "                      recorded with TARN_TRACE or tarn_record_start\n"
     "  -h, --help\n"
     "      --version\n"
     "\n"
     "Exit status: the command's, or 128 + its signal's number if it was killed; 125 if there is no\n"
-    "trace, since nothing was recorded or it cannot be written; 126, 127 if the command cannot be run.\n";
+    "trace, since nothing was recorded or it cannot be written, or if it exists and --force is not\n"
+    "given, or if the command line is wrong; 126, 127 if the command cannot be run.\n";
 
 /* --- arguments ---------------------------------------------------------------------------------------- */
 
@@ -74,17 +79,26 @@ static void fail_for_usage(const char *text)
     exit(EXIT_OURS);
 }
 
+static const struct option options[] = {
+    { "output", required_argument, NULL, 'o' },  { "force", no_argument, NULL, 'f' },
+    { "host", no_argument, NULL, 'H' },          { "kokkos", no_argument, NULL, 'k' },
+    { "recover", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' },
+    { "version", no_argument, NULL, 'V' },       { NULL, 0, NULL, 0 },
+};
+
+/* getopt has told of the option. */
+static void fail_for_option(const char *text)
+{
+    for (const struct option *option = options; option->name; option++) {
+        if (strncmp(text, "--", 2) == 0 && tn_edits_are_few(text + 2, option->name))
+            fprintf(stderr, "tarn-record: did you mean --%s?\n", option->name);
+    }
+    fprintf(stderr, "\n%s", usage);
+    exit(EXIT_OURS);
+}
+
 static struct arguments parse(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "output", required_argument, NULL, 'o' },
-        { "host", no_argument, NULL, 'H' },
-        { "kokkos", no_argument, NULL, 'k' },
-        { "recover", required_argument, NULL, 'r' },
-        { "help", no_argument, NULL, 'h' },
-        { "version", no_argument, NULL, 'V' },
-        { NULL, 0, NULL, 0 },
-    };
     struct arguments arguments = { 0 };
     int option;
     /* The plus: options after the command belong to the command. */
@@ -92,6 +106,9 @@ static struct arguments parse(int argc, char **argv)
         switch (option) {
         case 'o':
             arguments.trace_path = optarg;
+            break;
+        case 'f':
+            arguments.replaces = true;
             break;
         case 'H':
             arguments.has_host = true;
@@ -110,8 +127,7 @@ static struct arguments parse(int argc, char **argv)
                    TARN_VERSION_PATCH);
             exit(EXIT_SUCCESS);
         default:
-            fprintf(stderr, "\n%s", usage);
-            exit(EXIT_OURS);
+            fail_for_option(argv[optind - 1]);
         }
     }
     arguments.command = argv + optind;
@@ -188,6 +204,42 @@ static enum outcome write_trace(const char *event_path, const char *trace_path)
     return OUTCOME_WRITTEN;
 }
 
+/* A recording of an earlier day would be lost. */
+static void keep_trace(const struct arguments *arguments, const char *trace_path)
+{
+    struct stat status;
+    if (arguments->replaces || stat(trace_path, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    fprintf(stderr, "tarn-record: %s exists already; --force replaces it\n", trace_path);
+    exit(EXIT_OURS);
+}
+
+/* Gives the trace that tarn has made, in the process, its place. */
+static enum outcome take_trace(const struct tn_run_file *file, const char *trace_path)
+{
+    if (rename(file->path, trace_path) == 0) return OUTCOME_WRITTEN;
+    fprintf(stderr, "tarn-record: %s cannot be written: %s; the trace is %s\n", trace_path,
+            strerror(errno), file->path);
+    return OUTCOME_FAILED;
+}
+
+static enum outcome take_file(const struct tn_run_file *file, const char *trace_path)
+{
+    enum outcome outcome =
+        file->is_trace ? take_trace(file, trace_path) : write_trace(file->path, trace_path);
+    if (file->is_tarns && outcome == OUTCOME_WRITTEN)
+        fprintf(stderr,
+                "tarn-record: process %s uses tarn: %s has what it asked of tarn, by TARN_TRACE\n",
+                file->process, trace_path);
+    return outcome;
+}
+
+static bool are_same(const char *one, const char *other)
+{
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
 static int recover(const struct arguments *arguments)
 {
     const char *events = arguments->recovered_path;
@@ -196,6 +248,8 @@ static int recover(const struct arguments *arguments)
     char *trace_path = arguments->trace_path
                            ? text_of("%s", arguments->trace_path)
                            : text_of("%.*s", (int)(strlen(events) - strlen(".events")), events);
+    if (!are_same(events, trace_path))
+        keep_trace(arguments, trace_path); /* that has its own message */
     enum outcome outcome = write_trace(events, trace_path);
     if (outcome == OUTCOME_EMPTY) fprintf(stderr, "tarn-record: %s has no events\n", events);
     free(trace_path);
@@ -240,7 +294,7 @@ static size_t write_traces(const struct arguments *arguments, int status, const 
         char *path = count == 0
                          ? text_of("%s", trace_path)
                          : require(tn_run_files_trace_path(trace_path, files.files[i].process));
-        enum outcome outcome = write_trace(files.files[i].event_path, path);
+        enum outcome outcome = take_file(&files.files[i], path);
         count += outcome == OUTCOME_WRITTEN;
         *is_whole_out = *is_whole_out && outcome != OUTCOME_FAILED;
         free(path);
@@ -297,6 +351,24 @@ static void fail_for_name(const char *library)
     exit(EXIT_OURS);
 }
 
+/* For processes that use tarn, unless the user has a place for their traces. */
+static void set_trace(const struct arguments *arguments, const char *file)
+{
+    const char *users = getenv("TARN_TRACE");
+    if (users && users[0] != '\0') return;
+    char *pattern = require(malloc(2 * strlen(file) + 1)), *to = pattern;
+    for (const char *from = file; *from != '\0'; from++) {
+        if (*from == '%') *to++ = '%';
+        *to++ = *from;
+    }
+    *to = '\0';
+    bool is_compressed = arguments->trace_path == NULL || ends_in(arguments->trace_path, ".gz");
+    char *trace = text_of("%s-%%p" TN_RUN_FILES_TARN "%s", pattern, is_compressed ? ".gz" : "");
+    set("TARN_TRACE", trace);
+    free(trace);
+    free(pattern);
+}
+
 static void set_environment(const struct arguments *arguments, const char *file)
 {
     set(TN_RECORD_FILE_VARIABLE, file);
@@ -307,6 +379,7 @@ static void set_environment(const struct arguments *arguments, const char *file)
         set("KOKKOS_PROFILE_LIBRARY", library);
         free(library);
     } else {
+        set_trace(arguments, file);
         char *library = library_path("libtarn_record_preload.so");
         if (strpbrk(library, " :")) fail_for_name(library);
         prepend("LD_PRELOAD", library);
@@ -358,6 +431,7 @@ static char *path_of_trace(const struct arguments *arguments)
         fprintf(stderr, "tarn-record: %s\n", tarn_last_error().message);
         exit(EXIT_OURS);
     }
+    keep_trace(arguments, absolute);
     tn_host_memory_free(path);
     return absolute;
 }

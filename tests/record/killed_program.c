@@ -3,6 +3,7 @@
  * killed_program: uses tarn, and is killed in the middle of it.
  *
  *     killed_program COUNT          after so many allocations, by itself
+ *     killed_program COUNT ends     not at all: it ends after so many allocations
  *     killed_program COUNT alive    by somebody else, when it has said that it has made them
  *     killed_program count FILE     likewise, while its threads allocate; each counts in the file what it has done
  */
@@ -65,6 +66,7 @@ int main(int argc, char **argv)
     must(argc > 1);
     if (strcmp(argv[1], "count") == 0) count_until_killed(argv[2]);
     allocate(strtol(argv[1], NULL, 10));
+    if (argc > 2 && strcmp(argv[2], "ends") == 0) return 0;
     if (argc > 2) {
         must(write(STDOUT_FILENO, "+", 1) == 1);
         sleep(60);

@@ -200,17 +200,17 @@ static void test_what_another_run_has_left(void **state)
 
 static void test_the_exit_status_is_the_commands(void **state)
 {
-    expect_exit(42, "$r $p/vendor_program cuda 42");
-    expect_exit(127, "$r no-such-command");
+    expect_exit(42, "$r --force $p/vendor_program cuda 42");
+    expect_exit(127, "$r --force no-such-command");
     expect_output("no-such-command");
-    expect_exit(1, "$r no-such-command 2>&1 | grep 'nothing was recorded'");
-    expect_exit(126, "$r /");
+    expect_exit(1, "$r --force no-such-command 2>&1 | grep 'nothing was recorded'");
+    expect_exit(126, "$r --force /");
     expect_exit(125, "$r --kokkos --host true");
     expect_output("--host is for vendor calls");
-    expect_exit(125, "$r true");
+    expect_exit(125, "$r --force true");
     expect_output("nothing was recorded");
     expect_output("-cudart shared");
-    expect_exit(3, "$r sh -c 'exit 3'");
+    expect_exit(3, "$r --force sh -c 'exit 3'");
 }
 
 /* What was recorded is kept, and recovered elsewhere. */
@@ -241,6 +241,8 @@ static void test_usage(void **state)
     expect_exit(0, "$r --version");
     expect_exit(125, "$r");
     expect_exit(125, "$r --no-such-option true");
+    expect_exit(125, "$r --kokos true");
+    expect_output("did you mean --kokkos?");
     expect_exit(125, "$r -o no/such/folder true");
     expect_output("no/such/folder cannot be written");
     expect_exit(125, "$r -o / true");
@@ -257,9 +259,67 @@ static void test_a_folder_that_the_loader_cannot_name(void **state)
 {
     expect_exit(0, "mkdir -p 'a b/bin' 'a b/lib' && cp $r 'a b/bin' && "
                    "cp $(dirname $r)/../lib/libtarn_record_preload.so 'a b/lib'");
-    expect_exit(125, "'a b/bin/tarn-record' true");
+    expect_exit(125, "'a b/bin/tarn-record' --force true");
     expect_output("a space or colon");
     expect_exit(0, "rm -r 'a b'");
+}
+
+/* --- programs that use tarn --------------------------------------------------------------------------- */
+
+static void test_a_program_that_uses_tarn(void **state)
+{
+    for (int is_compressed = 0; is_compressed < 2; is_compressed++) {
+        const char *name = is_compressed ? "uses.gz" : "uses.txt";
+        char command[128];
+        snprintf(command, sizeof command, "$r -o %s $p/killed_program 100 ends", name);
+        expect_exit(0, command);
+        expect_output(" uses tarn: ");
+        struct trace_lines trace = read_trace_lines(name);
+        assert_int_equal(count_lines(&trace, 'a'), 100);
+        assert_int_equal(count_lines(&trace, 'f'), 50);
+        free_trace_lines(&trace);
+        expect_replay(name);
+    }
+    expect_exit(1, "ls | grep -F .tarn");
+}
+
+static void test_a_program_that_uses_tarn_and_is_killed(void **state)
+{
+    expect_exit(128 + SIGKILL, "$r -o '100%p%%.txt' $p/killed_program 100");
+    expect_output("100 allocations and 50 frees");
+    expect_output(" uses tarn: ");
+    expect_exit(0, "mv 100*%.txt killed_tarn.txt");
+    expect_exit(1, "ls | grep -F .events");
+}
+
+/* One of them calls the vendor by itself: what tarn was asked for has the name. */
+static void test_programs_with_tarn_and_without(void **state)
+{
+    expect_exit(0, "mkdir both && cd both && $r -o t.txt sh -c "
+                   "\"$p/vendor_program hip; $p/killed_program 3 ends\" 2>&1");
+    expect_output("4 allocations and 4 frees of process");
+    expect_output("t.txt has what it asked of tarn");
+    expect_exit(0, "grep -c ^a both/t.txt | grep -x 3 && grep -c ^a both/t.[0-9]*.txt | grep -x 4");
+}
+
+static void test_a_place_for_traces_that_the_user_has(void **state)
+{
+    expect_exit(125, "TARN_TRACE=mine.txt $r -o none.txt $p/killed_program 3 ends");
+    assert_true(exists("mine.txt"));
+}
+
+static void test_a_trace_is_replaced_if_asked_for(void **state)
+{
+    expect_exit(0, "echo mine >there.txt");
+    expect_exit(125, "$r -o there.txt $p/killed_program 3 ends");
+    expect_output("there.txt exists already; --force replaces it");
+    expect_exit(0, "grep -x mine there.txt");
+    expect_exit(0, "$r --force -o there.txt $p/killed_program 3 ends");
+    expect_exit(1, "grep -x mine there.txt");
+    expect_exit(128 + SIGKILL, "TARN_TRACE=twice.txt $p/killed_program 3");
+    expect_exit(0, "echo mine >twice.txt");
+    expect_exit(125, "$r --recover twice.txt.events");
+    expect_exit(0, "$r --recover twice.txt.events --force");
 }
 
 /* --- recovery ----------------------------------------------------------------------------------------- */
@@ -356,7 +416,7 @@ static void test_a_kill_at_any_moment_loses_nothing(void **state)
         }
         kill(child, SIGKILL);
         assert_int_equal(waitpid(child, NULL, 0), child);
-        expect_exit(0, "$r --recover moment.events");
+        expect_exit(0, "$r --force --recover moment.events");
         struct trace_lines trace = read_trace_lines("moment");
         assert_in_range(trace.count, sum(counts), sum(counts) + KILLED_THREADS);
         assert_in_range(trace.live_count, 0, KILLED_THREADS);
@@ -378,7 +438,7 @@ static void test_a_cut_file_is_recovered_as_far_as_it_goes(void **state)
     for (size_t bytes = 1000; bytes < 4096 + 65536 * 9; bytes += 41 * 1024) {
         char command[256];
         snprintf(command, sizeof command,
-                 "head -c %zu whole.events >cut.events; $r --recover cut.events", bytes);
+                 "head -c %zu whole.events >cut.events; $r --force --recover cut.events", bytes);
         bool has_copy = bytes >= 4096 + 2 * 65536;
         expect_exit(has_copy ? 0 : 125, command);
         if (!has_copy) continue;
@@ -405,7 +465,8 @@ static void test_kokkos(void **state)
     expect_trace_lines("kokkos.gz", kokkos_lines);
     expect_output("1 allocations in space Host were not recorded");
     expect_replay("kokkos.gz");
-    expect_exit(0, "TARN_KOKKOS_SPACES=Cuda,Host $r --kokkos -o kokkos.gz $p/kokkos_program");
+    expect_exit(0,
+                "TARN_KOKKOS_SPACES=Cuda,Host $r --force --kokkos -o kokkos.gz $p/kokkos_program");
     struct trace_lines trace = read_trace_lines("kokkos.gz");
     assert_int_equal(trace.count, 6);
     free_trace_lines(&trace);
@@ -470,6 +531,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_folder_that_goes),
         cmocka_unit_test(test_usage),
         cmocka_unit_test(test_a_folder_that_the_loader_cannot_name),
+        cmocka_unit_test(test_a_program_that_uses_tarn),
+        cmocka_unit_test(test_a_program_that_uses_tarn_and_is_killed),
+        cmocka_unit_test(test_programs_with_tarn_and_without),
+        cmocka_unit_test(test_a_place_for_traces_that_the_user_has),
+        cmocka_unit_test(test_a_trace_is_replaced_if_asked_for),
         cmocka_unit_test(test_what_tarn_recorded_is_recovered),
         cmocka_unit_test(test_a_recording_that_goes_on_is_left_alone),
         cmocka_unit_test(test_events_are_not_written_over),
