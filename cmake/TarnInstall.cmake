@@ -80,3 +80,38 @@ else()
 endif()
 configure_file(cmake/tarn.pc.in ${PROJECT_BINARY_DIR}/tarn.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tarn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# --- manual pages and completion: from the help of the programs ------------------------------------------
+
+set(tarn_about_tarn-bench "compares memory allocators for devices")
+set(tarn_about_tarn-record "records the allocations of a program on devices")
+set(tarn_about_tarn-map "draws the memory of pools")
+set(tarn_about_tarn-report "makes a page of the results of tarn-bench")
+set(tarn_about_tarn-trace "examines and changes recorded traces")
+
+find_program(TARN_HELP2MAN help2man)
+mark_as_advanced(TARN_HELP2MAN)
+set(tarn_pages)
+foreach(program tarn-bench tarn-record tarn-map tarn-report tarn-trace)
+    if(TARGET ${program})
+        set(file $<TARGET_FILE:${program}>)
+    elseif(TARN_BUILD_TOOLS AND EXISTS ${PROJECT_SOURCE_DIR}/tools/${program})
+        set(file ${PROJECT_SOURCE_DIR}/tools/${program})
+    else()
+        continue()
+    endif()
+    install(FILES cmake/tarn-completion.bash
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${program})
+    if(TARN_HELP2MAN AND NOT CMAKE_CROSSCOMPILING)
+        set(page ${PROJECT_BINARY_DIR}/man/${program}.1)
+        add_custom_command(OUTPUT ${page}
+            COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man
+            COMMAND ${TARN_HELP2MAN} --no-info --name "${tarn_about_${program}}" --output ${page} ${file}
+            DEPENDS ${file} VERBATIM)
+        list(APPEND tarn_pages ${page})
+    endif()
+endforeach()
+if(tarn_pages)
+    add_custom_target(tarn_pages ALL DEPENDS ${tarn_pages})
+    install(FILES ${tarn_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()

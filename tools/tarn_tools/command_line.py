@@ -49,6 +49,9 @@ class Parser(argparse.ArgumentParser):
         near = wrong and difflib.get_close_matches(wrong[1] or wrong[2], set(self.words()), 1, 0.6)
         return f"; did you mean '{near[0]}'?" if near else ""
 
+    def format_help(self):
+        return super().format_help().replace("usage: ", "Usage: ", 1) # as tarn-bench has it, and help2man wants it
+
     def error(self, message):
         self.exit(EXIT_BAD_INPUT, f"{self.prog.split()[0]}: {message}{self._hint(message)}\n"
                                   f"Try '{self.prog} --help' for more.\n")
