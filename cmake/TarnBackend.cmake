@@ -24,8 +24,8 @@
 
 set(tarn_backends HOST CUDA HIP ZE)
 
-# Finds what the chosen backend needs, or stops with a message that says what to do. Sets, and leaves
-# empty for the host:
+# Finds what the chosen backend needs, or stops with a message that says what to do. Accepts TARN_BACKEND in any case of
+# letters, and sets it to the name in capitals. Sets, and leaves empty for the host:
 #   tarn_vendor           the name in file names, "cuda"
 #   tarn_vendor_target    the imported target with the vendor's headers and library
 #   tarn_vendor_found     what was found, for the reader
@@ -42,10 +42,12 @@ macro(tarn_find_backend)
     set(tarn_vendor_pc)
     set(tarn_vendor_settings)
     set(tarn_vendor_missing)
-    if(NOT TARN_BACKEND IN_LIST tarn_backends)
+    string(TOUPPER "${TARN_BACKEND}" tarn_backend_name)
+    if(NOT tarn_backend_name IN_LIST tarn_backends)
         list(JOIN tarn_backends ", " names)
-        message(FATAL_ERROR "TARN_BACKEND=${TARN_BACKEND} is unknown. It is one of ${names}.")
+        message(FATAL_ERROR "TARN_BACKEND=${TARN_BACKEND} is unknown. It is one of ${names}, in any case of letters.")
     endif()
+    set(TARN_BACKEND ${tarn_backend_name}) # hides the user's spelling, which stays in the cache
     if(NOT TARN_BACKEND STREQUAL "HOST")
         string(TOLOWER ${TARN_BACKEND} tarn_vendor)
         set(tarn_vendor_file ${PROJECT_SOURCE_DIR}/cmake/tarn-vendor-${tarn_vendor}.cmake)
