@@ -140,11 +140,17 @@ extern const struct tn_allocator tn_allocator_libc_malloc;
 /* Does nothing: its time is the benchmark's own share. Not for users, so not in the table. */
 extern const struct tn_allocator tn_allocator_null;
 
-/* Compared by default, in the order of the reports, ended by NULL. */
+/* Compared by default, but for those that must be named; in the order of the reports, ended by NULL. */
 extern const struct tn_allocator *const tn_allocator_table[];
 
 /* Compared when the user names them, ended by NULL. */
 extern const struct tn_allocator *const tn_allocator_variants[];
+
+/* Whether it is one of tn_allocator_table that the user must name: with a device, what gives memory of the host. */
+bool tn_allocator_must_be_named(const struct tn_allocator *allocator);
+
+/* Whether work on the device may be given its blocks. False: it gives memory of the host, as the reason says. */
+bool tn_allocator_can_be_filled(const struct tn_allocator *allocator, struct tn_reason *reason_out);
 
 /* The allocator with this name, or NULL. */
 const struct tn_allocator *tn_allocator_find(const char *name);

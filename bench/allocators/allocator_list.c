@@ -28,12 +28,13 @@ static bool print_one(const struct tn_allocator *allocator,
     return is_missing;
 }
 
-static bool print_all(const struct tn_allocator *const *table,
+static bool print_all(const struct tn_allocator *const *table, bool must_be_named,
                       const struct tn_allocator_settings *settings)
 {
     bool is_ok = true;
     for (; *table; table++)
-        is_ok = print_one(*table, settings) && is_ok;
+        if (tn_allocator_must_be_named(*table) == must_be_named)
+            is_ok = print_one(*table, settings) && is_ok;
     return is_ok;
 }
 
@@ -41,9 +42,10 @@ bool tn_allocator_list_print(const struct tn_allocator_settings *settings)
 {
     tn_progress_clear();
     printf("Compared unless --allocator says otherwise:\n");
-    bool is_ok = print_all(tn_allocator_table, settings);
+    bool is_ok = print_all(tn_allocator_table, false, settings);
     printf("Compared when --allocator names them:\n");
-    is_ok = print_all(tn_allocator_variants, settings) && is_ok;
+    is_ok = print_all(tn_allocator_variants, false, settings) && is_ok;
+    is_ok = print_all(tn_allocator_table, true, settings) && is_ok;
     fflush(stdout);
     return is_ok;
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "tarn/tarn.h"
+
 const struct tn_allocator *const tn_allocator_table[] = {
     &tn_allocator_raw,
     &tn_allocator_tarn,
@@ -37,6 +39,18 @@ static const struct tn_allocator *find_in(const struct tn_allocator *const *tabl
     for (; *table; table++)
         if (strcmp((*table)->name, name) == 0) return *table;
     return NULL;
+}
+
+bool tn_allocator_must_be_named(const struct tn_allocator *allocator)
+{
+    return allocator == &tn_allocator_libc_malloc && strcmp(tarn_backend_name(), "host") != 0;
+}
+
+bool tn_allocator_can_be_filled(const struct tn_allocator *allocator, struct tn_reason *reason_out)
+{
+    if (!tn_allocator_must_be_named(allocator)) return true;
+    tn_reason_set(reason_out, "gives memory of the host, which the device is not to fill");
+    return false;
 }
 
 const struct tn_allocator *tn_allocator_find(const char *name)

@@ -80,8 +80,11 @@ static bool open_run(struct tn_run *run)
         tn_result_set_unopened(run->result, status, &why);
         return false;
     }
-    if (stage->touch.bytes_max > 0 && !run->is_harness &&
-        tn_player_begin_touch(&own->player, &stage->touch, stage->stream, &why) != TARN_STATUS_OK)
+    if (stage->touch.bytes_max == 0 || run->is_harness) return true;
+    status = tn_player_begin_touch(&own->player, &stage->touch, stage->stream, &why);
+    if (status == TARN_STATUS_NOT_SUPPORTED)
+        tn_result_set_unopened(run->result, status, &why);
+    else if (status != TARN_STATUS_OK)
         fail(run, why.text);
     return true;
 }

@@ -41,6 +41,8 @@ static void close_thread(struct tn_player *player)
 tarn_status tn_player_begin_touch(struct tn_player *player, const struct tn_touch *touch,
                                   tarn_stream stream, struct tn_reason *reason_out)
 {
+    if (!tn_allocator_can_be_filled(player->allocator, reason_out))
+        return TARN_STATUS_NOT_SUPPORTED;
     player->contents = tn_contents_create(touch, reason_out);
     if (!player->contents) return TARN_STATUS_OUT_OF_MEMORY;
     player->touch = touch;

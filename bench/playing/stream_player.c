@@ -309,6 +309,8 @@ static bool open_all(struct tn_stream_player *player, const struct tn_allocator_
                      struct tn_stop *stop_out)
 {
     stop_out->index = 0;
+    stop_out->status = TARN_STATUS_NOT_SUPPORTED;
+    if (!tn_allocator_can_be_filled(player->allocator, &stop_out->reason)) return false;
     stop_out->status = player->allocator->open(settings, &player->state, &stop_out->reason);
     player->is_open = stop_out->status == TARN_STATUS_OK;
     if (!player->is_open) return false;

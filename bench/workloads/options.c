@@ -71,7 +71,7 @@ static const char allocators_text[] =
     "torch (PyTorch's, native), ordered-sets (the pool of today's mesh codes, on the C++ library's sets), umpire, umf, "
     "and on the host jemalloc, mimalloc and libc-malloc. Missing ones are listed as not found. tarn and tarn:contiguous "
     "take a placement policy after a colon, as in tarn:tlsf: first_fit, segregated_fit, tlsf. With a policy they are "
-    "compared only when named.";
+    "compared only when named, and so is libc-malloc, the processor's malloc, beside a device.";
 
 static const char faithful_text[] =
     "A faithful replay has the threads and streams of the trace. Its order: depends, a free waits only for its "
@@ -606,7 +606,8 @@ static void set_defaults(struct tn_options *options)
                       .alignment_bytes = TARN_ALIGNMENT_BYTES_DEFAULT },
     };
     for (size_t i = 0; tn_allocator_table[i]; i++)
-        options->allocators[options->allocator_count++] = tn_allocator_table[i];
+        if (!tn_allocator_must_be_named(tn_allocator_table[i]))
+            options->allocators[options->allocator_count++] = tn_allocator_table[i];
 }
 
 void tn_options_parse(int argc, char **argv, struct tn_options *options_out)

@@ -142,7 +142,7 @@ static void others_show_no_memory(void **state)
 static void who_cannot_tell_has_no_memory_over_time(void **state)
 {
     (void)state;
-    if (tn_allocator_libc_malloc.missing_because) skip();
+    need_device();
     const char *json = scratch_path("cannot_tell.json");
     json_t *root = expect_good(
         RUN("churn", "--live=5", "--allocator=libc-malloc", "--json", json, "--time=0.01"), json);
@@ -289,7 +289,7 @@ static void blocks_go_round_between_streams(void **state)
     static const char *const names[] = { "1 x 3 of 1K to 64K, own", "3 x 3 of 1K to 64K, own",
                                          "3 x 3 of 1K to 64K, handed on" };
     bool has_sets = !tn_allocator_ordered_sets.missing_because;
-    bool has_malloc = !tn_allocator_libc_malloc.missing_because;
+    bool has_malloc = !tn_allocator_must_be_named(&tn_allocator_libc_malloc);
     assert_int_equal(json_array_size(json_object_get(root, "results")),
                      6 + (has_sets ? 3 : 0) + (has_malloc ? 3 : 0));
     for (size_t i = 0; i < 3; i++) {
@@ -302,6 +302,24 @@ static void blocks_go_round_between_streams(void **state)
         if (has_malloc)
             expect_streams(find_row(root, names[i], "libc-malloc"), streams, mode, "writes");
     }
+    json_decref(root);
+}
+
+/* The processor's malloc may stand beside a device's allocators, but no device may write into its blocks. */
+static void a_device_does_not_fill_memory_of_the_host(void **state)
+{
+    (void)state;
+    need_device();
+    const char *json = scratch_path("fill.json");
+    bool is_host = !tn_allocator_must_be_named(&tn_allocator_libc_malloc);
+    json_t *root = expect_good(
+        RUN("hot", "--allocator=tarn,libc-malloc", "--json", json, "--time=0.01"), json);
+    assert_non_null(find_row(root, "1K", "libc-malloc"));
+    json_decref(root);
+    root = expect_good(
+        RUN("hot", "--touch", "--allocator=tarn,libc-malloc", "--json", json, "--time=0.01"), json);
+    assert_int_equal(json_array_size(json_object_get(root, "results")), is_host ? 2 : 1);
+    assert_int_equal(json_array_size(json_object_get(root, "not_found")), is_host ? 0 : 1);
     json_decref(root);
 }
 
@@ -462,6 +480,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(growth_begins_with_nothing),
         cmocka_unit_test(growth_past_the_device_is_skipped),
         cmocka_unit_test(blocks_go_round_between_streams),
+        cmocka_unit_test(a_device_does_not_fill_memory_of_the_host),
         cmocka_unit_test(all_is_the_sum_of_its_parts),
         cmocka_unit_test(all_has_short_lists_and_the_traces_that_come_along),
         cmocka_unit_test(all_explains_every_table),

@@ -3,7 +3,8 @@
 # Looks for the allocators of others that tarn-bench compares, and sets
 #   peer_sources      their adapters; for a missing one the file that says why
 #   peer_libraries    what they are linked with
-# A build for a device leaves out those that give memory of the host alone.
+# A build for a device leaves out those that give memory of the host alone, but for the C library's malloc, which is there to
+# be named beside the vendor's calls.
 
 set(peer_sources)
 set(peer_libraries)
@@ -54,11 +55,7 @@ else()
     list(APPEND peer_sources allocators/peers/allocator_mimalloc_none.c)
 endif()
 
-if(tarn_vendor)
-    list(APPEND peer_sources allocators/peers/allocator_libc_malloc_none.c)
-else()
-    list(APPEND peer_sources allocators/peers/allocator_libc_malloc.c allocators/peers/malloc_peer.c)
-endif()
+list(APPEND peer_sources allocators/peers/allocator_libc_malloc.c allocators/peers/malloc_peer.c)
 
 # --- pools for devices and hosts, by find_package ---------------------------------------------------
 
