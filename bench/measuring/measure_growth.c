@@ -2,6 +2,8 @@
 /* measure_growth: what it costs an allocator to grow from nothing, and what it gives back. */
 #include "measure_growth.h"
 
+#include <stdlib.h>
+
 #include "../common/clock.h"
 #include "../playing/player.h"
 #include "memory_follow.h"
@@ -15,9 +17,46 @@ enum {
     TIME_COUNT
 };
 
+/* The calls that are played. */
+struct own {
+    struct tn_operations
+        cut;          /* without those that are too many for the allocator; empty: there are none */
+    bool is_cut_anew; /* a pass met the device's end before the others: it is to be played again */
+};
+
+static const struct tn_operations *calls(const struct tn_run *run)
+{
+    const struct own *own = run->own;
+    return own->cut.count > 0 ? &own->cut : &run->workload->body;
+}
+
 static size_t alloc_count(const struct tn_run *run)
 {
-    return run->workload->body.count / 2;
+    return calls(run)->count / 2;
+}
+
+/* Keeps the first allocations, and their frees. False: no host memory. */
+static bool cut(struct tn_run *run, size_t kept_count)
+{
+    struct own *own = run->own;
+    const struct tn_operations *body = &run->workload->body;
+    bool is_cut = true;
+    own->cut.count = 0;
+    for (size_t i = 0; i < body->count && is_cut; i++) {
+        const struct tn_operation *operation = &body->items[i];
+        if (operation->slot >= kept_count) continue;
+        is_cut = operation->is_alloc
+                     ? tn_operations_add_alloc(&own->cut, operation->slot, operation->size_bytes)
+                     : tn_operations_add_free(&own->cut, operation->slot);
+    }
+    return is_cut;
+}
+
+/* Whether the calls stopped because the device is full, and that is what the workload ends with. */
+static bool ends_when_full(struct tn_run *run, const struct tn_stop *stop)
+{
+    if (!run->workload->is_until_full || stop->status != TARN_STATUS_OUT_OF_MEMORY) return false;
+    return stop->index > 0 && cut(run, stop->index);
 }
 
 static bool open_player(struct tn_run *run, struct tn_player *player)
@@ -66,15 +105,18 @@ static void trim(struct tn_run *run, struct tn_player *player)
 static void play_verified(struct tn_run *run, struct tn_player *player,
                           struct tn_memory_follow *follow)
 {
-    const struct tn_operation *body = run->workload->body.items;
-    size_t count = alloc_count(run);
     struct tn_stop stop;
-    if (!tn_memory_follow_play(follow, player, body, count, &stop)) {
+    if (!tn_memory_follow_play(follow, player, calls(run)->items, alloc_count(run), &stop) &&
+        !ends_when_full(run, &stop)) {
         tn_result_set_stopped(run->result, &stop, 0);
         return;
     }
     player->allocator->get_usage(player->state, &run->result->usage);
-    if (!tn_memory_follow_play(follow, player, body + count, count, &stop)) {
+    size_t count = alloc_count(run);
+    run->result->pair_count = count;
+    run->result->live_count_max = count;
+    run->result->live_bytes_max = follow->live_bytes;
+    if (!tn_memory_follow_play(follow, player, calls(run)->items + count, count, &stop)) {
         tn_result_set_stopped(run->result, &stop, count);
         return;
     }
@@ -104,14 +146,18 @@ static void play_first(struct tn_run *run)
 
 static bool play_part(struct tn_run *run, struct tn_player *player, size_t first, size_t count)
 {
+    struct own *own = run->own;
     struct tn_stop stop;
-    if (tn_player_play(player, run->workload->body.items + first, count, &stop)) return true;
-    tn_result_set_stopped(run->result, &stop, first);
+    if (tn_player_play(player, calls(run)->items + first, count, &stop)) return true;
+    stop.index += first;
+    own->is_cut_anew = ends_when_full(run, &stop);
+    if (!own->is_cut_anew) tn_result_set_stopped(run->result, &stop, 0);
     return false;
 }
 
-static bool play_timed(struct tn_run *run, struct tn_player *player, double *figures_out)
+static bool play_timed(struct tn_run *run, struct tn_player *player, void *out)
 {
+    double *figures_out = out;
     size_t count = alloc_count(run);
     uint64_t start_ns = tn_clock_now_ns();
     if (!play_part(run, player, 0, 1)) return false;
@@ -128,13 +174,26 @@ static bool play_timed(struct tn_run *run, struct tn_player *player, double *fig
     return true;
 }
 
+/* Plays on a new instance; again where the calls were cut. */
+static bool play_anew(struct tn_run *run,
+                      bool (*play)(struct tn_run *run, struct tn_player *player, void *out),
+                      void *out)
+{
+    struct own *own = run->own;
+    bool is_played;
+    do {
+        struct tn_player player;
+        own->is_cut_anew = false;
+        if (!open_player(run, &player)) return false;
+        is_played = play(run, &player, out);
+        close_player(&player);
+    } while (own->is_cut_anew);
+    return is_played;
+}
+
 static bool repeat(struct tn_run *run, double *figures_out)
 {
-    struct tn_player player;
-    if (!open_player(run, &player)) return false;
-    bool is_played = play_timed(run, &player, figures_out);
-    close_player(&player);
-    return is_played;
+    return play_anew(run, play_timed, figures_out);
 }
 
 /* Nothing stays warm, since each pass begins with a new instance: this pass only shows how long one takes. */
@@ -145,21 +204,42 @@ static double warm_up(struct tn_run *run)
     return figures[TIME_PAIR] * (double)alloc_count(run);
 }
 
+static bool play_calls(struct tn_run *run, struct tn_player *player, void *out)
+{
+    struct own *own = run->own;
+    struct tn_samples *samples = out;
+    struct tn_stop stop;
+    samples->alloc_count = samples->free_count = 0;
+    if (tn_player_play_timed(player, calls(run)->items, calls(run)->count, samples, &stop))
+        return true;
+    own->is_cut_anew = ends_when_full(run, &stop);
+    if (!own->is_cut_anew) tn_result_set_stopped(run->result, &stop, 0);
+    return false;
+}
+
 static bool play_single_calls(struct tn_run *run, struct tn_samples *samples)
 {
-    const struct tn_operations *body = &run->workload->body;
-    struct tn_player player;
-    struct tn_stop stop;
-    if (!open_player(run, &player)) return false;
-    bool is_played = tn_player_play_timed(&player, body->items, body->count, samples, &stop);
-    if (!is_played) tn_result_set_stopped(run->result, &stop, 0);
-    close_player(&player);
-    return is_played;
+    return play_anew(run, play_calls, samples);
 }
 
 static void time_single_calls(struct tn_run *run)
 {
     tn_run_time_calls(run, play_single_calls);
+}
+
+static void follow(struct tn_run *run)
+{
+    struct tn_stop stop = { .index = 0 };
+    bool is_measured = !run->options->has_latency;
+    while (!is_measured) {
+        const struct tn_latency_list list = { .body = calls(run)->items,
+                                              .body_count = calls(run)->count,
+                                              .slot_count = run->workload->slot_count };
+        is_measured = tn_run_measure_latency(run, &list, &run->options->settings, &stop);
+        if (is_measured || ends_when_full(run, &stop)) continue;
+        tn_result_set_stopped(run->result, &stop, 0);
+        return;
+    }
 }
 
 static void summarise(struct tn_run *run, const struct tn_result *harness)
@@ -171,13 +251,22 @@ static void summarise(struct tn_run *run, const struct tn_result *harness)
     growth->free_ns = tn_spread_compute(run->figures[TIME_FREE], run->done_count);
 }
 
+static void fini(struct tn_run *run)
+{
+    struct own *own = run->own;
+    free(own->cut.items);
+}
+
 const struct tn_measure_method tn_measure_growth = {
     .harness = &tn_allocator_null,
     .repetition_ns = TN_REPETITION_NS,
     .figure_count = TIME_COUNT,
+    .own_bytes = sizeof(struct own),
     .play_first = play_first,
     .warm_up = warm_up,
     .repeat = repeat,
     .time_single_calls = time_single_calls,
+    .follow = follow,
     .summarise = summarise,
+    .fini = fini,
 };

@@ -11,6 +11,10 @@
  *   3. after the repetitions, a pass with the clock read around every call, for the percentiles.
  * Repetitions: passes with a reading of the clock before and after the first allocation, after the last, and
  * after the last free.
+ *
+ * Until full: a block that the allocator refuses for lack of memory is the end of the allocations. From then on it
+ * and those after it are no part of the workload for this allocator. If a later pass is refused an earlier one, the
+ * pass is played again with fewer.
  */
 #ifndef TN_MEASURE_GROWTH_H
 #define TN_MEASURE_GROWTH_H

@@ -346,12 +346,25 @@ static void play_followed(struct tn_run *run, struct tn_memory_follow *follow)
     tn_memory_log_finish(follow->log);
 }
 
+static void measure_latency(struct tn_run *run)
+{
+    const struct own *own = run->own;
+    const struct stage *stage = run->stage;
+    const struct tn_workload *workload = run->workload;
+    const struct tn_latency_list list = { workload->setup.items, workload->setup.count,
+                                          workload->body.items, own->body_count,
+                                          workload->slot_count };
+    struct tn_stop stop;
+    if (!tn_run_measure_latency(run, &list, &stage->settings, &stop))
+        tn_result_set_stopped(run->result, &stop, 0);
+}
+
 /* Uses a new instance, as the first pass did. */
-static void follow(struct tn_run *run)
+static void follow_memory(struct tn_run *run)
 {
     const struct own *own = run->own;
     struct tn_memory_follow follow;
-    if (!run->workload->shows_memory || !open_run(run)) return;
+    if (!open_run(run)) return;
     if (run->result->outcome != TN_OUTCOME_MEASURED) {
         close_run(run);
         return;
@@ -362,6 +375,13 @@ static void follow(struct tn_run *run)
         fail(run, "there is not enough host memory to note what it holds");
     run->result->memory = follow.log;
     close_run(run);
+}
+
+static void follow(struct tn_run *run)
+{
+    if (run->workload->shows_memory) follow_memory(run);
+    if (run->options->has_latency && run->result->outcome == TN_OUTCOME_MEASURED)
+        measure_latency(run);
 }
 
 static void fini(struct tn_run *run)

@@ -11,7 +11,7 @@
  *   4. a pass with the clock read around every call, for the percentiles.
  *   5. a last pass, every address verified: the allocator is in the state in which it was timed.
  *   6. everything is freed.
- *   7. for memory over time, one more pass on another new instance.
+ *   7. for memory over time, one more pass on another new instance. For --latency, some on instances of their own.
  * Later visits: setup, 2, 3 and 6.
  *
  * If memory is touched, all passes do it; contents are verified in 1 and 5.

@@ -89,6 +89,16 @@ void tn_run_time_calls(struct tn_run *run,
     free(samples.free_ns);
 }
 
+bool tn_run_measure_latency(struct tn_run *run, const struct tn_latency_list *list,
+                            const struct tn_allocator_settings *settings, struct tn_stop *stop_out)
+{
+    tarn_status status;
+    run->result->latency =
+        tn_latency_measure(list, run->result->allocator, settings, &status, stop_out);
+    if (status != TARN_STATUS_OK) tn_result_set_unopened(run->result, status, &stop_out->reason);
+    return run->result->latency || status != TARN_STATUS_OK;
+}
+
 /* --- one visit ----------------------------------------------------------------------------------- */
 
 /* The time for the repetitions and for opening again. */
@@ -208,7 +218,8 @@ static void visit(struct tn_run *run, const struct tn_measure_method *method)
         play(run, method, (double)(tn_clock_now_ns() - start_ns));
         if (method->close) method->close(run);
     }
-    if (run->is_first && !run->is_harness) take_step(run, "memory over time", method->follow);
+    if (run->is_first && !run->is_harness)
+        take_step(run, "memory and calls over time", method->follow);
     run->visited_count++;
     run->visit_ns = (double)(tn_clock_now_ns() - start_ns);
     if (!run->is_first) run->later_visits_ns += run->visit_ns;

@@ -99,6 +99,11 @@ size_t tn_run_count_passes(const struct tn_run *run, double pass_ns);
 void tn_run_time_calls(struct tn_run *run,
                        bool (*play)(struct tn_run *run, struct tn_samples *samples));
 
+/* For a method's calls from an empty allocator: notes their times in the result, or why the allocator did not open.
+ * False: a call has stopped it, of which nothing is noted yet. */
+bool tn_run_measure_latency(struct tn_run *run, const struct tn_latency_list *list,
+                            const struct tn_allocator_settings *settings, struct tn_stop *stop_out);
+
 /* Measures all results whose outcome is still TN_OUTCOME_MEASURED. They lie workload after workload, one for
  * each allocator of the options. Returns the number of workloads that have results: all, or those that had
  * begun when the user wanted to end. */

@@ -53,6 +53,8 @@ void tn_results_fail(struct tn_result *results, size_t count, const char *text)
 
 void tn_results_fini(struct tn_result *results, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         free(results[i].memory);
+        free(results[i].latency);
+    }
 }

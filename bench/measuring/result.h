@@ -8,6 +8,7 @@
 #include "../playing/player.h"
 #include "../workloads/faithful_plan.h"
 #include "../workloads/workload.h"
+#include "latency.h"
 #include "memory_log.h"
 
 enum tn_outcome {
@@ -71,7 +72,8 @@ struct tn_result {
 
     struct tn_growth_figures growth;
     struct tn_stream_figures streams;
-    struct tn_memory_log *memory; /* NULL: not asked for, or not measured */
+    struct tn_memory_log *memory; /* NULL: not asked for, or not measured; as the next */
+    struct tn_latency *latency;
 };
 
 void tn_results_fini(struct tn_result *results, size_t count);

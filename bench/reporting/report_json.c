@@ -163,6 +163,7 @@ static json_t *growth_json(const struct tn_result *result)
         "first_alloc_ns_min", growth->first_alloc_ns.min, "first_alloc_ns_max",
         growth->first_alloc_ns.max, "ns_per_alloc", growth->alloc_ns.median, "ns_per_free",
         growth->free_ns.median, "held_after_free_bytes", integer(growth->held_after_free_bytes));
+    if (own && result->workload->is_until_full) json_object_set_new(own, "until_full", json_true());
     if (own && growth->can_trim)
         json_object_set_new(own, "held_after_trim_bytes", integer(growth->held_after_trim_bytes));
     return join(figures_json(result), own);
@@ -209,6 +210,33 @@ static json_t *memory_json(const struct tn_memory_log *log)
     return points;
 }
 
+static json_t *part_json(const struct tn_latency_part *part)
+{
+    return json_pack("[o, o, o, o, o, o, o]", integer(part->first), integer(part->alloc.count),
+                     integer(part->alloc.p50_ns), integer(part->alloc.worst_ns),
+                     integer(part->free.count), integer(part->free.p50_ns),
+                     integer(part->free.worst_ns));
+}
+
+static json_t *parts_json(const struct tn_latency_part *parts, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, part_json(&parts[i]));
+    return list;
+}
+
+static json_t *latency_json(const struct tn_latency *latency)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "passes", integer(latency->pass_count),
+                     "alloc_worst_ns", integer(latency->alloc.worst_ns), "alloc_worst_once_ns",
+                     integer(latency->alloc_worst_once_ns), "free_worst_ns",
+                     integer(latency->free.worst_ns), "free_worst_once_ns",
+                     integer(latency->free_worst_once_ns), "over_time",
+                     parts_json(latency->over_time, latency->over_time_count), "by_size",
+                     parts_json(latency->by_size, latency->by_size_count));
+}
+
 static json_t *method_json(const struct tn_result *result)
 {
     switch (result->workload->method) {
@@ -236,6 +264,7 @@ static json_t *measured_json(const struct tn_result *result)
     /* An allocator that cannot tell how much it holds has no series. */
     if (result->memory && result->usage.footprint_bytes_max > 0)
         json_object_set_new(row, "memory_over_time", memory_json(result->memory));
+    if (result->latency) json_object_set_new(row, "latency", latency_json(result->latency));
     return row;
 }
 

@@ -4,6 +4,8 @@
  *
  * Blocks of all sizes are allocated until that many bytes are live, and then freed in a random order. Each
  * pass opens the allocator anew, so its first allocations are like those of a program that starts.
+ *
+ * Until full: the sum of all blocks is the memory that the device has free. An allocator ends where it refuses one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,16 +53,23 @@ static bool add_frees(struct tn_workload *workload, struct tn_random *random,
     return is_filled || fail_memory(reason_out);
 }
 
-static bool fill_workload(struct tn_workload *workload, uint64_t live_bytes, uint64_t min_bytes,
-                          uint64_t max_bytes, uint64_t seed, struct tn_reason *reason_out)
+/* `until`: how the name says live_bytes. */
+static bool add_workload(const struct tn_options *options, const char *until, uint64_t live_bytes,
+                         struct tn_workload_list *list, struct tn_reason *reason_out)
 {
+    static const struct tn_number_list range = { 2, { 1 << 10, 16 << 20 } };
+    const struct tn_number_list *sizes = tn_number_list_or(&options->size_range, &range);
+    uint64_t min_bytes = sizes->values[0];
+    uint64_t max_bytes = sizes->values[1];
+    struct tn_workload *workload = tn_workload_list_add(list);
+    if (!workload) return fail_memory(reason_out);
     workload->bench = "growth";
     workload->method = TN_METHOD_GROWTH;
-    snprintf(workload->name, sizeof workload->name, "to %s of %s to %s",
-             tn_size_show(live_bytes).text, tn_size_show(min_bytes).text,
-             tn_size_show(max_bytes).text);
+    workload->is_until_full = options->is_until_full;
+    snprintf(workload->name, sizeof workload->name, "to %s of %s to %s", until,
+             tn_size_show(min_bytes).text, tn_size_show(max_bytes).text);
     struct tn_random random;
-    tn_random_init(&random, seed);
+    tn_random_init(&random, options->seed);
     if (!add_allocs(workload, live_bytes, min_bytes, max_bytes, &random, reason_out) ||
         !add_frees(workload, &random, reason_out))
         return false;
@@ -71,19 +80,15 @@ static bool fill_workload(struct tn_workload *workload, uint64_t live_bytes, uin
 bool tn_growth_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
                               struct tn_workload_list *list, struct tn_reason *reason_out)
 {
-    (void)machine;
     static const struct tn_number_list to = {
         4, { (uint64_t)64 << 20, (uint64_t)256 << 20, (uint64_t)1 << 30, (uint64_t)4 << 30 }
     };
-    static const struct tn_number_list range = { 2, { 1 << 10, 16 << 20 } };
+    if (options->is_until_full)
+        return add_workload(options, "full", machine->device_free_bytes, list, reason_out);
     const struct tn_number_list *live_bytes = tn_number_list_or(&options->growth_sizes, &to);
-    const struct tn_number_list *sizes = tn_number_list_or(&options->size_range, &range);
-    for (size_t i = 0; i < live_bytes->count; i++) {
-        struct tn_workload *workload = tn_workload_list_add(list);
-        if (!workload) return fail_memory(reason_out);
-        if (!fill_workload(workload, live_bytes->values[i], sizes->values[0], sizes->values[1],
-                           options->seed, reason_out))
+    for (size_t i = 0; i < live_bytes->count; i++)
+        if (!add_workload(options, tn_size_show(live_bytes->values[i]).text, live_bytes->values[i],
+                          list, reason_out))
             return false;
-    }
     return true;
 }

@@ -49,6 +49,7 @@ enum option_key {
     KEY_ORDER,
     KEY_SPEED,
     KEY_TOUCH,
+    KEY_LATENCY,
     KEY_FORCE,
     KEY_USAGE,
     KEY_END,
@@ -114,6 +115,10 @@ static const struct argp_option option_table[] = {
       "block, half at either end (default: memory is not touched). On a device at most 16 KB of a "
       "block are verified",
       1 },
+    { "latency", KEY_LATENCY, NULL, 0,
+      "Note the time of each call of one thread, from an empty allocator on: over time, by size, and the "
+      "worst, for the file of --json",
+      1 },
     { "sizes", KEY_SIZES, "LIST", 0,
       "sweep: sizes (default: powers of 16, and the largest power of 2 that fits)", 2 },
     { "counts", KEY_COUNTS, "LIST", 0,
@@ -126,7 +131,9 @@ static const struct argp_option option_table[] = {
     { "shared", KEY_SHARED, NULL, 0, "threads: each frees blocks of all threads", 2 },
     { "one-stream", KEY_ONE_STREAM, NULL, 0, "threads: all on one stream", 2 },
     { "streams", KEY_STREAMS, "LIST", 0, "streams: numbers of streams (default 1,2,4,8)", 2 },
-    { "until", KEY_UNTIL, "LIST", 0, "growth: bytes live at the end (default 64M,256M,1G,4G)", 2 },
+    { "until", KEY_UNTIL, "LIST", 0,
+      "growth: bytes live at the end (default 64M,256M,1G,4G); or full: until the device has no more",
+      2 },
     { "size-range", KEY_SIZE_RANGE, "MIN,MAX", 0,
       "Sizes of blocks, not of hot, sweep and replay (default 1,10 and 1,64K for live, 4K,1M for "
       "streams, else 1K,16M)",
@@ -264,6 +271,9 @@ static const struct restriction restrictions[] = {
     { KEY_TOUCH,
       { &tn_command_hot, &tn_command_sweep, &tn_command_live, &tn_command_churn,
         &tn_command_replay } },
+    { KEY_LATENCY,
+      { &tn_command_sweep, &tn_command_live, &tn_command_churn, &tn_command_growth,
+        &tn_command_replay } },
 };
 
 static const char *name_of(int key)
@@ -308,6 +318,13 @@ static void check_restrictions(struct argp_state *state, const struct parsing *p
         if (is_given(parsing, of_faithful[i]) && !is_given(parsing, KEY_FAITHFUL))
             argp_error(state, "--%s is an option of replay --faithful only",
                        name_of(of_faithful[i]));
+    static const int without_latency[] = { KEY_FAITHFUL, KEY_TOUCH };
+    for (size_t i = 0; i < sizeof without_latency / sizeof without_latency[0]; i++)
+        if (is_given(parsing, KEY_LATENCY) && is_given(parsing, without_latency[i]))
+            argp_error(state, "--latency cannot be measured with --%s",
+                       name_of(without_latency[i]));
+    if (is_given(parsing, KEY_LATENCY) && !parsing->options->json_path)
+        argp_error(state, "--latency goes to the file of --json, which is missing");
 }
 
 /* Writing the results would destroy the trace before it is played. */
@@ -513,7 +530,12 @@ static error_t parse_special_option(int key, const char *text, struct argp_state
         tn_option_parse_list(state, "streams", text, tn_number_parse, STREAMS_MAX,
                              &options->stream_counts);
         return 0;
+    case KEY_LATENCY:
+        options->has_latency = true;
+        return 0;
     case KEY_UNTIL:
+        options->is_until_full = strcmp(text, "full") == 0;
+        if (options->is_until_full) return 0;
         tn_option_parse_list(state, "until", text, tn_size_parse, TN_SIZE_BYTES_MAX,
                              &options->growth_sizes);
         return 0;

@@ -34,12 +34,14 @@ struct tn_options {
     bool is_shared;                      /* threads: any thread frees any block */
     struct tn_number_list stream_counts; /* streams */
     struct tn_number_list growth_sizes;  /* growth: bytes live at the end */
+    bool is_until_full;                  /* growth: until the device is full */
     struct tn_number_list size_range;    /* smallest and largest block, where sizes are random */
     const char *const *traces;           /* replay */
     size_t trace_count;
     bool is_faithful;    /* replay: with the threads and streams of the trace */
     enum tn_order order; /* faithful */
     double speed;        /* faithful: times as fast as recorded; 0: as fast as possible */
+    bool has_latency;    /* of one thread: the time of each call is noted */
     size_t touch_bytes;  /* of each block that are written and verified; 0: memory is not touched */
 };
 

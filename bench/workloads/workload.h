@@ -56,6 +56,8 @@ struct tn_workload {
     struct tn_operations body;
     size_t slot_count;
     enum tn_method method;
+    bool
+        is_until_full; /* of TN_METHOD_GROWTH: ends where the allocator refuses a block for lack of memory */
     bool shows_memory; /* live and held bytes are noted after its events */
 
     size_t stream_count; /* of TN_METHOD_STREAMS */

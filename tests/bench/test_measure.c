@@ -324,15 +324,22 @@ static struct tn_options options_for(const struct tn_allocator *allocator)
     return options;
 }
 
+static struct tn_result measure_with(const struct tn_options *options,
+                                     const struct tn_workload *workload,
+                                     const struct tn_machine *machine)
+{
+    struct tn_result result;
+    tn_measure(workload, 1, options, machine, &result);
+    assert_int_equal(planted.open_count, 0);
+    return result;
+}
+
 static struct tn_result measure(const struct tn_allocator *allocator,
                                 const struct tn_workload *workload,
                                 const struct tn_machine *machine)
 {
     struct tn_options options = options_for(allocator);
-    struct tn_result result;
-    tn_measure(workload, 1, &options, machine, &result);
-    assert_int_equal(planted.open_count, 0);
-    return result;
+    return measure_with(&options, workload, machine);
 }
 
 static struct tn_result replay(void)
@@ -352,22 +359,31 @@ static struct tn_result replay(void)
     return result;
 }
 
-/* Some blocks of one to four kilobytes, until 16 are live. */
-static struct tn_result grow(void)
+/* Some blocks of one to four kilobytes, until 16 are live or the device, which has as many, is full. */
+static struct tn_result grow_until(bool is_until_full)
 {
     struct tn_options options = options_for(&planted_allocator);
     options.growth_sizes = (struct tn_number_list){ 1, { 16 << 10 } };
+    options.is_until_full = is_until_full;
+    options.has_latency = is_until_full;
     options.size_range = (struct tn_number_list){ 2, { 1 << 10, 4 << 10 } };
-    struct tn_machine machine = machine_with(0, true);
+    struct tn_machine machine = machine_with(16 << 10, true);
     struct tn_workload_list list = { NULL, 0 };
     struct tn_reason reason = { "" };
     if (!tn_growth_make_workloads(&options, &machine, &list, &reason)) fail_msg("%s", reason.text);
-    struct tn_result result = measure(&planted_allocator, &list.items[0], &machine);
-    assert_int_equal(planted.open_count, 0);
+    struct tn_result result = measure_with(&options, &list.items[0], &machine);
     result.workload = NULL;
+    if (result.latency) assert_in_range(result.latency->alloc.count, 1, result.pair_count);
+    assert_int_equal(result.latency != NULL,
+                     is_until_full && result.outcome == TN_OUTCOME_MEASURED);
     tn_results_fini(&result, 1);
     tn_workload_list_fini(&list);
     return result;
+}
+
+static struct tn_result grow(void)
+{
+    return grow_until(false);
 }
 
 static void plant(enum fault fault, size_t call)
@@ -500,6 +516,158 @@ static void growth_is_measured_from_nothing_each_time(void **state)
     expect_growth_fails(FAULT_OVERLAP_BEFORE, 3, ", operation 3: planted: ");
     expect_growth_fails(FAULT_ALLOC_FAILS, 2, ", operation 2: planted: TARN_STATUS_OUT_OF_MEMORY");
     expect_growth_fails(FAULT_FREE_FAILS, 1, "planted: TARN_STATUS_NOT_LIVE: as planted");
+}
+
+/* An allocator that refuses blocks from some call on has those before it; the benchmark does not fail. */
+static void growth_until_full_ends_where_a_block_is_refused(void **state)
+{
+    (void)state;
+    plant(FAULT_NONE, 0);
+    struct tn_result all = grow_until(true);
+    assert_int_equal(all.outcome, TN_OUTCOME_MEASURED);
+    assert_int_equal(all.live_bytes_max, 16 << 10);
+    assert_true(all.pair_count > 4);
+
+    plant(FAULT_ALLOC_FAILS, 4);
+    planted.fault_lasts = true;
+    struct tn_result result = grow_until(true);
+    if (result.outcome != TN_OUTCOME_MEASURED) fail_msg("%s", result.reason.text);
+    assert_int_equal(result.pair_count, 3);
+    assert_int_equal(result.live_count_max, 3);
+    assert_in_range(result.live_bytes_max, 3 << 10, 12 << 10);
+    assert_int_equal(planted.alloc_count, 3); /* no later pass asks for the fourth */
+    assert_int_equal(planted.free_count, 3);
+
+    /* Refused earlier than in the first pass, in each of the next ones: these are played again with fewer. The figures of
+     * memory stay those of the first. */
+    for (size_t opening = 2; opening <= 8; opening++) {
+        plant(FAULT_ALLOC_FAILS, 3);
+        planted.fault_opening = opening;
+        result = grow_until(true);
+        if (result.outcome != TN_OUTCOME_MEASURED) fail_msg("%zu: %s", opening, result.reason.text);
+        assert_int_equal(result.pair_count, all.pair_count);
+        assert_int_equal(result.live_bytes_max, 16 << 10);
+        assert_true(planted.opening_count <= opening || planted.alloc_count == 2);
+    }
+
+    plant(FAULT_ALLOC_FAILS, 1); /* nothing was served */
+    result = grow_until(true);
+    assert_int_equal(result.outcome, TN_OUTCOME_FAILED);
+    plant(FAULT_FREE_FAILS, 2);
+    result = grow_until(true);
+    assert_int_equal(result.outcome, TN_OUTCOME_FAILED);
+}
+
+/* --- the time of each call ------------------------------------------------------------------------ */
+
+static const struct tn_operation few_setup[] = { { 1, 0, 1 }, { 5, 1, 1 } };
+static const struct tn_operation few_body[] = {
+    { 0, 0, 0 }, { 64, 0, 1 }, { 0, 1, 0 }, { 0, 0, 0 }
+};
+static const struct tn_latency_list few_calls = { few_setup, 2, few_body, 4, 2 };
+
+static struct tn_latency *measure_latency(const struct tn_latency_list *list,
+                                          tarn_status *status_out, struct tn_stop *stop_out)
+{
+    struct tn_allocator_settings settings = { .device = 0 };
+    struct tn_latency *latency =
+        tn_latency_measure(list, &planted_allocator, &settings, status_out, stop_out);
+    assert_int_equal(planted.open_count, 0);
+    return latency;
+}
+
+static void expect_part(const struct tn_latency_part *part, uint64_t first, size_t alloc_count,
+                        size_t free_count)
+{
+    assert_int_equal(part->first, first);
+    assert_int_equal(part->alloc.count, alloc_count);
+    assert_int_equal(part->free.count, free_count);
+    assert_true(part->alloc.p50_ns <= part->alloc.worst_ns);
+    assert_true(part->free.p50_ns <= part->free.worst_ns);
+}
+
+/* A call that is slow in each pass is the worst; one that is slow in a single pass is that once. */
+static void the_worst_call_is_one_that_is_slow_each_time(void **state)
+{
+    (void)state;
+    plant(FAULT_NONE, 0);
+    planted.first_alloc_ns = 2000000;
+    planted.slow_openings = 2; /* in the second pass each allocation takes 10 ms */
+    tarn_status status;
+    struct tn_stop stop;
+    struct tn_latency *latency = measure_latency(&few_calls, &status, &stop);
+    assert_non_null(latency);
+    assert_int_equal(latency->pass_count, 3);
+    assert_int_equal(planted.opening_count, 3);
+    assert_in_range(latency->alloc.worst_ns, 2000000, 9000000);
+    assert_true(latency->alloc_worst_once_ns >= 10000000);
+    assert_true(latency->free.worst_ns <= latency->free_worst_once_ns);
+    assert_true(latency->free_worst_once_ns < 10000000);
+
+    assert_int_equal(latency->over_time_count, 6);
+    for (size_t i = 0; i < 6; i++)
+        expect_part(&latency->over_time[i], i, i == 0 || i == 1 || i == 3, i == 2 || i > 3);
+    assert_true(latency->over_time[0].alloc.worst_ns >= 2000000);
+    assert_true(latency->over_time[3].alloc.worst_ns < 2000000);
+    assert_int_equal(latency->by_size_count, 3);
+    expect_part(&latency->by_size[0], 1, 1, 1);
+    expect_part(&latency->by_size[1], 4, 1, 1);
+    expect_part(&latency->by_size[2], 64, 1, 1);
+    free(latency);
+}
+
+static void many_calls_are_few_parts(void **state)
+{
+    (void)state;
+    enum {
+        COUNT = 1001
+    };
+    plant(FAULT_NONE, 0);
+    static struct tn_operation calls[2 * COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        calls[i] = (struct tn_operation){ (size_t)1 << i % 46, i, 1 };
+        calls[2 * COUNT - 1 - i] = (struct tn_operation){ 0, i, 0 };
+    }
+    const struct tn_latency_list list = { NULL, 0, calls, 2 * COUNT, COUNT };
+    tarn_status status;
+    struct tn_stop stop;
+    struct tn_latency *latency = measure_latency(&list, &status, &stop);
+    assert_non_null(latency);
+    assert_in_range(latency->over_time_count, 100, TN_LATENCY_PARTS_MAX);
+    size_t alloc_count = 0;
+    size_t free_count = 0;
+    for (size_t i = 0; i < latency->over_time_count; i++) {
+        assert_int_equal(latency->over_time[i].first, alloc_count + free_count);
+        alloc_count += latency->over_time[i].alloc.count;
+        free_count += latency->over_time[i].free.count;
+    }
+    assert_int_equal(alloc_count, COUNT);
+    assert_int_equal(free_count, COUNT);
+    assert_int_equal(latency->by_size_count, 23);
+    assert_int_equal(latency->by_size[22].first, (uint64_t)1 << 44);
+    free(latency);
+}
+
+static void what_stops_the_calls_is_told(void **state)
+{
+    (void)state;
+    tarn_status status;
+    struct tn_stop stop;
+    plant(FAULT_FREE_FAILS, 2);
+    assert_null(measure_latency(&few_calls, &status, &stop));
+    assert_int_equal(status, TARN_STATUS_OK);
+    assert_int_equal(stop.status, TARN_STATUS_NOT_LIVE);
+    assert_int_equal(stop.index, 4);
+    plant(FAULT_ALLOC_FAILS, 2);
+    planted.fault_opening = 3;
+    assert_null(measure_latency(&few_calls, &status, &stop));
+    assert_int_equal(stop.status, TARN_STATUS_OUT_OF_MEMORY);
+    assert_int_equal(stop.index, 1);
+    plant(FAULT_NONE, 0);
+    planted.open_status = TARN_STATUS_NOT_SUPPORTED;
+    assert_null(measure_latency(&few_calls, &status, &stop));
+    assert_int_equal(status, TARN_STATUS_NOT_SUPPORTED);
+    assert_string_equal(stop.reason.text, "planted");
 }
 
 static void a_failed_call_is_found_in_every_pass(void **state)
@@ -1079,6 +1247,10 @@ int main(void)
         cmocka_unit_test(a_failed_call_names_its_line),
         cmocka_unit_test(a_run_without_time_has_four_passes),
         cmocka_unit_test(growth_is_measured_from_nothing_each_time),
+        cmocka_unit_test(growth_until_full_ends_where_a_block_is_refused),
+        cmocka_unit_test(the_worst_call_is_one_that_is_slow_each_time),
+        cmocka_unit_test(many_calls_are_few_parts),
+        cmocka_unit_test(what_stops_the_calls_is_told),
         cmocka_unit_test(a_failed_call_is_found_in_every_pass),
         cmocka_unit_test(an_overlap_in_the_last_pass_is_found),
         cmocka_unit_test(an_overlap_with_an_old_block_is_found),

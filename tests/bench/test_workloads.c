@@ -244,6 +244,64 @@ static void growth_past_the_device_is_skipped(void **state)
     json_decref(root);
 }
 
+static void expect_parts(const json_t *latency, const char *name, json_int_t pairs)
+{
+    const json_t *parts = json_object_get(latency, name);
+    json_int_t allocs = 0;
+    json_int_t frees = 0;
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        assert_int_equal(json_array_size(json_array_get(parts, i)), 7);
+        assert_true(i == 0 || at(parts, i, 0) > at(parts, i - 1, 0));
+        assert_true(at(parts, i, 2) <= at(parts, i, 3) && at(parts, i, 5) <= at(parts, i, 6));
+        allocs += at(parts, i, 1);
+        frees += at(parts, i, 4);
+    }
+    assert_in_range(allocs, 1, pairs); /* a device may be full earlier when the calls are timed */
+    assert_int_equal(frees, allocs);
+    assert_int_equal(most(parts, 3), get_integer(latency, "alloc_worst_ns"));
+    assert_int_equal(most(parts, 6), get_integer(latency, "free_worst_ns"));
+}
+
+/* No allocator has more than the device, and the calls of each are those that it could serve. */
+static void growth_until_full_is_timed_call_by_call(void **state)
+{
+    (void)state;
+    need_device();
+    const char *json = scratch_path("full.json");
+    json_t *root = expect_good(RUN("growth", "--until=full", "--size-range=1M,1G", "--latency",
+                                   "--allocator=raw,tarn,libc-malloc", "--json", json, "--time=0.2",
+                                   "--repetitions=1"),
+                               json);
+    json_int_t device_bytes = get_integer(json_object_get(root, "machine"), "device_bytes");
+    static const char *const names[] = { "raw", "tarn", "libc-malloc" };
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *row = find_row(root, "to full of 1M to 1G", names[i]);
+        assert_true(json_is_true(json_object_get(row, "until_full")));
+        assert_in_range(get_integer(row, "peak_live_bytes"), device_bytes / 16, device_bytes);
+        const json_t *latency = json_object_get(row, "latency");
+        expect_parts(latency, "over_time", get_integer(row, "pairs"));
+        expect_parts(latency, "by_size", get_integer(row, "pairs"));
+    }
+    json_decref(root);
+}
+
+/* From an empty allocator on: the setup is among the calls. */
+static void churn_is_timed_call_by_call(void **state)
+{
+    (void)state;
+    need_device();
+    const char *json = scratch_path("latency.json");
+    json_t *root = expect_good(RUN("churn", "--live=20", "--latency", "--allocator=raw,tarn",
+                                   "--json", json, "--time=60", "--repetitions=1"),
+                               json);
+    const json_t *latency = json_object_get(find_row(root, "20 of 1K to 16M", "tarn"), "latency");
+    const json_t *parts = json_object_get(latency, "over_time");
+    assert_int_equal(json_array_size(parts), 200);
+    assert_true(at(parts, 0, 1) >= 20);
+    assert_true(at(parts, 0, 3) > at(parts, 0, 2)); /* the pool takes its first piece */
+    json_decref(root);
+}
+
 /* --- streams -------------------------------------------------------------------------------------- */
 
 static void expect_streams(const json_t *row, json_int_t streams, const char *mode,
@@ -438,6 +496,14 @@ static void options_are_checked(void **state)
     expect_usage_error(RUN("streams", "--streams=0"), "--streams 0: 0 is not from 1 to 64");
     expect_usage_error(RUN("streams", "--streams=65"), "65 is not from 1 to 64");
     expect_usage_error(RUN("growth", "--until=0"), "--until 0: 0 is not from 1 to");
+    expect_usage_error(RUN("growth", "--until=full,1M"), "--until full,1M: 'full' is not a number");
+    expect_usage_error(RUN("churn", "--latency"), "--latency goes to the file of --json");
+    expect_usage_error(RUN("threads", "--latency", "--json=x"),
+                       "--latency is an option of sweep, live, churn, growth and replay only");
+    expect_usage_error(RUN("churn", "--latency", "--touch", "--json=x"),
+                       "--latency cannot be measured with --touch");
+    expect_usage_error(RUN("replay", "--latency", "--faithful", "x", "--json=y"),
+                       "--latency cannot");
     expect_usage_error(RUN("growth", "--until=big"), "--until big: 'big' is not a number");
     expect_usage_error(RUN("churn", "--streams=1"), "--streams is an option of streams only");
     expect_usage_error(RUN("streams", "--until=1M"), "--until is an option of growth only");
@@ -479,6 +545,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(sweep_goes_to_the_largest_that_fits),
         cmocka_unit_test(growth_begins_with_nothing),
         cmocka_unit_test(growth_past_the_device_is_skipped),
+        cmocka_unit_test(growth_until_full_is_timed_call_by_call),
+        cmocka_unit_test(churn_is_timed_call_by_call),
         cmocka_unit_test(blocks_go_round_between_streams),
         cmocka_unit_test(a_device_does_not_fill_memory_of_the_host),
         cmocka_unit_test(all_is_the_sum_of_its_parts),
