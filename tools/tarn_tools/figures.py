@@ -5,6 +5,7 @@ from . import chart, chart_kinds, workload_name
 from .chart_kinds import Value
 from .figure import Figure, chart_of, dots_height, file_name, limits_of_series, number_equal_names
 from .heap_figures import heap_figures
+from .paper_figures import paper_figures
 from .page_words import title_of_kind
 from .workload_name import live_and_sizes_of, parts_of, size_of
 
@@ -300,6 +301,7 @@ def all_figures(runs, palette):
     figures += sweep_figures(runs, palette)
     figures += live_figures("live", runs, palette) + live_figures("churn", runs, palette)
     figures += threads_figures(runs, palette)
+    figures += paper_figures(runs, palette)
     figures += memory_figures(runs, palette) + heaps
     figures = [figure for figure in figures if figure.charts]
     number_equal_names(figures)

@@ -3,10 +3,10 @@
 
 from . import workload_name
 
-ORDER = ("replay", "hot", "sweep", "live", "churn", "threads", "streams", "growth")
+ORDER = ("replay", "hot", "sweep", "live", "churn", "threads", "streams", "growth", "adapt")
 TITLES = {"replay": "Recorded traces", "hot": "One block", "sweep": "By size", "live": "By number of live blocks",
           "churn": "Random replacement", "threads": "Several threads", "streams": "Between streams",
-          "growth": "Growth"}
+          "growth": "Growth", "adapt": "A mesh that adapts"}
 ABOUT = {
     "replay": "What real programs asked for, in their order; faithful: in their threads and on their streams, too.",
     "hot": "The same block of 1 KB, allocated and freed again and again: what a call costs at the least.",
@@ -19,6 +19,7 @@ ABOUT = {
                "for all.",
     "growth": "From nothing to so many live bytes, and back: what a pool costs that has to take memory from the "
               "vendor.",
+    "adapt": "A whole program, tarn-mesh-adapt: with the vendor's own calls, and with a pool.",
 }
 
 

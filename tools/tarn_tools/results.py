@@ -9,6 +9,7 @@ message says which and where.
 
 from . import workload_name
 from .failure import BadInput
+from .latency_results import latency_of
 from .result_fields import (NUMBER_MIN, FileOfResults, check_format, is_number, number_of, occurrences, placed_rows_of,
                             rows_of, text_of)
 from .shown import printable
@@ -25,7 +26,8 @@ FIGURES = (
     "peak_footprint_bytes", "vendor_calls", "metadata_bytes",
     "total_ns_per_pair", "total_ns_per_pair_min", "total_ns_per_pair_max", "work_total_ns_per_pair", # streams
     "first_alloc_ns", "first_alloc_ns_min", "first_alloc_ns_max", "ns_per_alloc", "ns_per_free", # growth
-    "held_after_free_bytes", "held_after_trim_bytes")
+    "held_after_free_bytes", "held_after_trim_bytes",
+    "program_ns") # of a whole program: examples/mesh_adapt
 NOT_TOLD_IF_ZERO = ("peak_footprint_bytes", "vendor_calls", "metadata_bytes") # by an allocator that cannot tell
 CALLS = ("alloc_ns", "free_ns")
 CALL_FIGURES = ("p50", "p99", "p999", "mean", "max")
@@ -52,6 +54,7 @@ class Result:
         self.first_piece_bytes = None # the initial size of a pool
         self.figures = _figures(row, where)
         self.memory_over_time = _memory_over_time(row, where)
+        self.latency = latency_of(row, where) # None: it was not asked for
         self.outcome, self.reason = _outcome(row, where)
 
     @property
