@@ -9,6 +9,11 @@
 
 static const char *const source_names[ARRAY_SOURCE_COUNT] = { "raw", "tarn" };
 
+const char *comparison_source_name(enum array_source source)
+{
+    return source_names[source];
+}
+
 bool comparison_is_complete(const struct comparison *comparison)
 {
     return comparison->is_made[ARRAY_SOURCE_RAW] && comparison->is_made[ARRAY_SOURCE_TARN];
@@ -32,7 +37,7 @@ static double clock_ms(const struct run *run)
     return (double)call_count * (double)run->clock_cost_ns * 1e-6;
 }
 
-static double pair_ns(const struct run *run)
+double comparison_pair_ns(const struct run *run)
 {
     double calls_ms = array_ms(run) - pool_ms(run) - clock_ms(run);
     return calls_ms * 1e6 / (double)run->statistics.alloc_count;
@@ -77,7 +82,7 @@ static const struct row rows[] = {
     { "allocating and freeing, ms", array_ms, 3, true },
     { "  the pool's creation and end, ms", pool_ms, 3, false },
     { "  reading the clock, ms", clock_ms, 3, false },
-    { "  a pair, without these, ns", pair_ns, 0, true },
+    { "  a pair, without these, ns", comparison_pair_ns, 0, true },
     { "  calls that reached the vendor", vendor_calls, 0, false },
     { "  held from the vendor at most, MiB", held_mib, 1, false },
     { "copying and waiting, ms", transfer_ms, 1, true },

@@ -14,6 +14,12 @@ struct comparison {
     struct run run[ARRAY_SOURCE_COUNT];
 };
 
+/* The name of a source of memory, as in the table. */
+const char *comparison_source_name(enum array_source source);
+
+/* The time of a pair of calls, without the clock and without the pool's creation and end. */
+double comparison_pair_ns(const struct run *run);
+
 bool comparison_is_complete(const struct comparison *comparison);
 
 void comparison_print(const struct comparison *comparison);

@@ -214,7 +214,7 @@ static void expect_operations(const tarn_backend_operations *operations)
 }
 
 void array_space_init(struct array_space *space, const tarn_backend *backend,
-                      enum array_source source)
+                      enum array_source source, size_t initial_bytes)
 {
     expect_operations(backend->operations);
     *space = (struct array_space){ .backend = backend };
@@ -222,6 +222,7 @@ void array_space_init(struct array_space *space, const tarn_backend *backend,
 
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = backend;
+    if (initial_bytes > 0) options.initial_bytes = initial_bytes;
     int64_t begin_ns = clock_ns();
     expect_status(tarn_pool_create(&options, &space->pool), "tarn_pool_create");
     space->statistics.pool_ns += clock_ns() - begin_ns;

@@ -75,9 +75,9 @@ struct array_space {
     int32_t retired_capacity;
 };
 
-/* `backend` must stay open until array_space_fini. */
+/* `backend` must stay open until array_space_fini. initial_bytes: the pool's first piece; 0: its default. */
 void array_space_init(struct array_space *space, const tarn_backend *backend,
-                      enum array_source source);
+                      enum array_source source, size_t initial_bytes);
 
 /* Every array must have been freed. The statistics may still be read afterwards. */
 void array_space_fini(struct array_space *space);

@@ -18,6 +18,7 @@
 
 #include "comparison.h"
 #include "device_array.h"
+#include "json_report.h"
 #include "run.h"
 #include "support.h"
 
@@ -35,7 +36,15 @@ static const struct argp_option option_table[] = {
     { "steps", 's', "N", 0, "positions of the front (default 60)", 0 },
     { "depth", 'd', "N", 0, "most bisections of a triangle, 1 to 30 (default 18)", 0 },
     { "allocator", 'a', "NAME", 0, "tarn, raw (the vendor's own calls), or both (default)", 0 },
+    { "initial", 'i', "SIZE", 0, "the pool's first piece, with the suffix K, M or G (default 8M)",
+      0 },
+    { "json", 'j', "FILE", 0, "write the results to FILE as well, for tarn-report", 0 },
     { 0 },
+};
+
+struct parsed {
+    struct comparison comparison;
+    const char *json_path; /* NULL: none */
 };
 
 static int32_t parse_number(struct argp_state *state, const char *name, const char *text,
@@ -60,9 +69,26 @@ static void parse_allocator(struct argp_state *state, bool *is_made, const char 
     }
 }
 
+static size_t parse_size(struct argp_state *state, const char *name, const char *text)
+{
+    static const char suffixes[] = "KMG";
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    const char *suffix = *end != '\0' ? strchr(suffixes, *end) : NULL;
+    int shift = suffix ? 10 * (int)(suffix - suffixes + 1) : 0;
+    if (suffix) end++;
+    if (errno != 0 || *text < '0' || *text > '9' || *end != '\0' || value == 0 ||
+        value > SIZE_MAX >> shift) {
+        argp_error(state, "--%s is '%s', not a size such as 100K or 700M", name, text);
+    }
+    return (size_t)value << shift;
+}
+
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
-    struct comparison *comparison = state->input;
+    struct parsed *parsed = state->input;
+    struct comparison *comparison = &parsed->comparison;
     switch (key) {
     case 's':
         comparison->options.step_count = parse_number(state, "steps", text, STEP_COUNT_MAX);
@@ -72,6 +98,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case 'a':
         parse_allocator(state, comparison->is_made, text);
+        return 0;
+    case 'i':
+        comparison->options.initial_bytes = parse_size(state, "initial", text);
+        return 0;
+    case 'j':
+        parsed->json_path = text;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -97,15 +129,14 @@ static tarn_backend open_backend(void)
     return backend;
 }
 
-static void print_device(const tarn_backend *backend)
+static tarn_device_properties get_properties(const tarn_backend *backend)
 {
     tarn_device_properties properties;
     tarn_backend_result result = backend->operations->get_properties(backend->state, &properties);
     if (result.status != TARN_STATUS_OK) {
         fail("the device's properties: %s", tarn_status_sentence(result.status));
     }
-    printf("tarn-mesh-adapt on %s (backend %s)\n", properties.device_name,
-           backend->operations->name);
+    return properties;
 }
 
 /* Keeps the device's first use and the C library's first growth out of both runs. */
@@ -129,22 +160,28 @@ static void make_runs(struct comparison *comparison, const tarn_backend *backend
 
 int main(int argc, char **argv)
 {
-    struct comparison comparison = {
-        .options = { .step_count = STEP_COUNT_DEFAULT, .depth = DEPTH_DEFAULT },
-        .is_made = { true, true },
+    struct parsed parsed = {
+        .comparison = { .options = { .step_count = STEP_COUNT_DEFAULT, .depth = DEPTH_DEFAULT },
+                        .is_made = { true, true } },
     };
-    argp_parse(&argp, argc, argv, 0, NULL, &comparison);
+    argp_parse(&argp, argc, argv, 0, NULL, &parsed);
+    struct comparison *comparison = &parsed.comparison;
 
     tarn_backend backend = open_backend();
-    print_device(&backend);
-    warm_up(&backend, &comparison.options);
-    make_runs(&comparison, &backend);
+    tarn_device_properties properties = get_properties(&backend);
+    printf("tarn-mesh-adapt on %s (backend %s)\n", properties.device_name,
+           backend.operations->name);
+    warm_up(&backend, &comparison->options);
+    make_runs(comparison, &backend);
     tarn_backend_close(&backend);
 
-    if (comparison_is_complete(&comparison)) {
-        run_expect_same_result(&comparison.run[ARRAY_SOURCE_RAW],
-                               &comparison.run[ARRAY_SOURCE_TARN]);
+    if (comparison_is_complete(comparison)) {
+        run_expect_same_result(&comparison->run[ARRAY_SOURCE_RAW],
+                               &comparison->run[ARRAY_SOURCE_TARN]);
     }
-    comparison_print(&comparison);
+    comparison_print(comparison);
+    if (parsed.json_path) {
+        json_report_write(parsed.json_path, tarn_backend_name(), &properties, comparison);
+    }
     return EXIT_SUCCESS;
 }

@@ -33,7 +33,7 @@ struct run run_steps(const tarn_backend *backend, enum array_source source,
     int64_t begin_ns = clock_ns();
     struct array_space space;
     struct adaptation adaptation;
-    array_space_init(&space, backend, source);
+    array_space_init(&space, backend, source, options->initial_bytes);
     adaptation_init(&adaptation, &space, options->depth);
     for (int32_t step = 0; step < steps_run; step++) {
         struct front front = front_at_step(step, options->step_count);

@@ -10,8 +10,9 @@
 #include "device_array.h"
 
 struct run_options {
-    int32_t step_count; /* positions of the front, from one side of the square to the other */
-    int32_t depth;      /* most bisections of a triangle */
+    int32_t step_count;   /* positions of the front, from one side of the square to the other */
+    int32_t depth;        /* most bisections of a triangle */
+    size_t initial_bytes; /* the pool's first piece; 0: its default */
 };
 
 struct run {
