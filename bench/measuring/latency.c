@@ -191,10 +191,9 @@ struct tn_latency *tn_latency_measure(const struct tn_latency_list *list,
         tn_reason_set(&stop_out->reason,
                       "there is not enough host memory for the times of its calls");
     }
-    for (size_t pass = 0; pass < TN_LATENCY_PASSES && is_good; pass++) {
+    while (is_good && latency->pass_count < TN_LATENCY_PASSES) {
         is_good = play_pass(list, allocator, settings, &recording, status_out, stop_out);
-        if (!is_good) break;
-        note_times(&recording, latency);
+        if (is_good) note_times(&recording, latency);
         latency->pass_count++;
     }
     if (is_good) summarise_all(&recording, latency);

@@ -35,8 +35,7 @@ struct tn_latency_calls {
 };
 
 struct tn_latency_part {
-    uint64_t
-        first; /* over time: calls before this part; by size: the smallest size that belongs to it */
+    uint64_t first; /* over time: number of calls before it; by size: its smallest size */
     struct tn_latency_calls alloc;
     struct tn_latency_calls free;
 };
@@ -47,9 +46,9 @@ struct tn_latency {
     size_t over_time_count;
     struct tn_latency_part by_size[TN_LATENCY_SIZES_MAX]; /* sizes without calls are left out */
     size_t by_size_count;
-    struct tn_latency_calls alloc; /* all, as the next */
-    struct tn_latency_calls free;
-    uint64_t alloc_worst_once_ns; /* in any pass, as the next */
+    struct tn_latency_calls alloc; /* all allocations */
+    struct tn_latency_calls free;  /* all frees */
+    uint64_t alloc_worst_once_ns;  /* the slowest in any pass */
     uint64_t free_worst_once_ns;
 };
 

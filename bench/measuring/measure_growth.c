@@ -17,13 +17,15 @@ enum {
     TIME_COUNT
 };
 
-/* The calls that are played. */
 struct own {
-    struct tn_operations
-        cut;          /* without those that are too many for the allocator; empty: there are none */
-    bool is_cut_anew; /* a pass met the device's end before the others: it is to be played again */
+    /* The calls without those that the allocator refused. Empty: it refused none. */
+    struct tn_operations cut;
+
+    /* A pass was refused an earlier block than those before: it is to be played again. */
+    bool is_cut_anew;
 };
 
+/* The calls that are played. */
 static const struct tn_operations *calls(const struct tn_run *run)
 {
     const struct own *own = run->own;
@@ -56,7 +58,7 @@ static bool cut(struct tn_run *run, size_t kept_count)
 static bool ends_when_full(struct tn_run *run, const struct tn_stop *stop)
 {
     if (!run->workload->is_until_full || stop->status != TARN_STATUS_OUT_OF_MEMORY) return false;
-    return stop->index > 0 && cut(run, stop->index);
+    return stop->index > 0 && stop->index < alloc_count(run) && cut(run, stop->index);
 }
 
 static bool open_player(struct tn_run *run, struct tn_player *player)

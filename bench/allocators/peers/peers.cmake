@@ -3,8 +3,8 @@
 # Looks for the allocators of others that tarn-bench compares, and sets
 #   peer_sources      their adapters; for a missing one the file that says why
 #   peer_libraries    what they are linked with
-# A build for a device leaves out those that give memory of the host alone, but for the C library's malloc, which is there to
-# be named beside the vendor's calls.
+# A build for a device leaves out those that give memory of the host alone, but for the C library's malloc: it can be
+# named beside the vendor's calls.
 
 set(peer_sources)
 set(peer_libraries)
