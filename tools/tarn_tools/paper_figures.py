@@ -77,7 +77,8 @@ def _lines_figure(name, key, runs, text, parts_of_latency, draw):
 def _over_time(series, palette, limits):
     def draw(axes):
         from matplotlib.ticker import FuncFormatter
-        for name in palette.in_order(series):
+        names = palette.in_order(series)
+        for name in names:
             style = palette[name]
             axes.plot([x for x, _ in series[name]], [value.median for _, value in series[name]], label=name,
                       color=style.light, linestyle=style.dashes, linewidth=style.width, marker=style.marker,
@@ -88,6 +89,7 @@ def _over_time(series, palette, limits):
         axes.set_xlim(left=0)
         axes.set_xlabel("calls before it")
         axes.set_ylabel("time")
+        return names
     return draw
 
 
