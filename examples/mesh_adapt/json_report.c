@@ -85,7 +85,7 @@ void json_report_write(const char *path, const char *backend_name,
                        const tarn_device_properties *properties,
                        const struct comparison *comparison)
 {
-    FILE *file = fopen(path, "w");
+    FILE *file = fopen(path, "wx");
     if (!file) fail("%s: cannot be written: %s", path, strerror(errno));
     fputs("{\n  \"tarn_bench\": 1,\n", file);
     write_machine(file, backend_name, properties);

@@ -7,7 +7,7 @@
 
 #include "comparison.h"
 
-/* Replaces the file. If it cannot be written the program ends with a message. */
+/* If the file is there already, or cannot be written, the program ends with a message. */
 void json_report_write(const char *path, const char *backend_name,
                        const tarn_device_properties *properties,
                        const struct comparison *comparison);
