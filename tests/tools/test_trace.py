@@ -97,7 +97,7 @@ class Stats(Traces):
 
     def test_nothing_was_freed(self):
         path = self.write("one.trace", "# tarn-trace 1\na 0 0 0 0 5\n")
-        self.assertIn("1 events", run("tarn-trace", "stats", path).out)
+        self.assertIn("1 event in", run("tarn-trace", "stats", path).out)
         self.assertIsNone(self.stats(path)["lifetime_ns"]["p50"])
 
     def test_a_damaged_trace(self):

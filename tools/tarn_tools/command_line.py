@@ -71,8 +71,3 @@ def check_output(output, inputs, force):
 def tell_written(program, path, what=""):
     if path != "-":
         say(program, f"wrote {path}{what}")
-
-
-def counted(count, noun):
-    """1 event, 2 events."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"

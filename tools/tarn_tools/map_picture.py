@@ -48,8 +48,8 @@ class Totals:
 def _totals_text(dump, totals, row_bytes, merged_count):
     live = totals.counts.get("live", 0)
     free = totals.counts.get("free", 0)
-    says = f"{_count(live)} live, {_size(totals.bytes.get('live', 0))}; {_count(free)} free region" \
-           f"{'s' if free != 1 else ''}, {_size(totals.bytes.get('free', 0))}" + \
+    says = f"{_count(live)} live, {_size(totals.bytes.get('live', 0))}; " \
+           f"{shown.counted(free, 'free region')}, {_size(totals.bytes.get('free', 0))}" + \
            (f", the largest {_size(totals.largest_free)}" if free > 1 else "")
     fragmentation = []
     if totals.external is not None:
@@ -60,8 +60,7 @@ def _totals_text(dump, totals, row_bytes, merged_count):
     scale = f"Placement {dump.fit or 'unknown'}, chunks of {_size(dump.chunk_bytes)}. A row is {_size(row_bytes)}, and " \
             "begins with its offset."
     if merged_count:
-        scale += f" {_count(merged_count)} regions are narrower than a pixel and drawn " \
-                 "together: the height of a colour is its share."
+        scale += f" {shown.counted(merged_count, 'region')} narrower than a pixel: the height of a colour is its share."
     return [text for text in (says, "; ".join(fragmentation), scale) if text]
 
 
@@ -69,7 +68,7 @@ def _title(region):
     """The text for a pointer that rests on the region."""
     says = [f"{region.state}, {_size(region.bytes)} at +0x{region.offset:x}"]
     if region.requested_bytes:
-        says.append(f"{_count(region.requested_bytes)} bytes asked for")
+        says.append(f"{shown.counted(region.requested_bytes, 'byte')} asked for")
     if region.label:
         says.append(f"\"{region.label}\"")
     if region.serial:
@@ -123,10 +122,9 @@ class MapPicture:
         row_bytes = row_bytes_of(dump, self._rows_wanted)
         gutter = 6 * max((len(f"+0x{static_pool.bytes:x}") for static_pool in dump.static_pools), default=0) + 4
         layouts = [lay_out(static_pool, row_bytes, self._inner_width - gutter) for static_pool in dump.static_pools]
-        count = len(dump.static_pools)
         pool = f"Pool \"{dump.name}\"" if dump.name else "A pool"
-        self._line(f"{pool} of {dump.backend or 'unknown'} memory: {_size(totals.held)} in {count} static "
-                   f"pool{'s' if count != 1 else ''}", 17, is_bold=True)
+        self._line(f"{pool} of {dump.backend or 'unknown'} memory: {_size(totals.held)} in "
+                   f"{shown.counted(len(dump.static_pools), 'static pool')}", 17, is_bold=True)
         for text in _totals_text(dump, totals, row_bytes, sum(layout.merged_count for layout in layouts)):
             self._line(text, 12, "soft")
         self._legend(paint.legend)

@@ -6,7 +6,7 @@ import os
 
 from . import failure
 from .allocators import Palette
-from .command_line import Parser, check_output, counted, tell_written
+from .command_line import Parser, check_output, tell_written
 from .csv_table import csv_text
 from .failure import BadInput
 from .page import page_html
@@ -14,6 +14,7 @@ from .progress import Progress
 from .replaced_file import make_folder, write_bytes, write_text
 from .result_files import read_results
 from .runs import runs_of
+from .shown import counted
 from .system_python import go_on_where_there_is
 
 DEFAULT_PAGE = "tarn-report.html"

@@ -28,6 +28,11 @@ def count(value):
     return f"{value:,.0f}".replace(",", THIN_SPACE)
 
 
+def counted(value, noun):
+    """1 event, 2 events; for a terminal."""
+    return f"{plain(count(value))} {noun}{'' if value == 1 else 's'}"
+
+
 def duration(ns):
     """In nanoseconds up to 10 us, as tarn-bench does, then with a suitable unit."""
     if ns is None:

@@ -8,10 +8,10 @@ import sys
 from fractions import Fraction
 
 from . import failure
-from .command_line import Parser, check_output, counted, tell_written
+from .command_line import Parser, check_output, tell_written
 from .failure import EXIT_FAILED, say
 from .line_source import Fault
-from .shown import escaped
+from .shown import counted, escaped
 from .trace_anonymise import anonymise
 from .trace_cut import Part, cut
 from .trace_merge import merge

@@ -46,7 +46,7 @@ def _sizes(stats):
 
 def _live(stats):
     bytes_peak, blocks_peak = stats["peak_bytes"], stats["peak_blocks"]
-    yield f"most bytes live: {_size(bytes_peak['bytes'])} in {_count(bytes_peak['blocks'])} blocks, after " \
+    yield f"most bytes live: {_size(bytes_peak['bytes'])} in {shown.counted(bytes_peak['blocks'], 'block')}, after " \
           f"{_time(bytes_peak['time_ns'])}"
     yield f"most blocks live: {_count(blocks_peak['blocks'])} of {_size(blocks_peak['bytes'])}, after " \
           f"{_time(blocks_peak['time_ns'])}"
@@ -63,8 +63,8 @@ def _tallies(stats, key):
     tallies = stats[key]
     yield f"{key}: {len(tallies)}"
     for tally in tallies[:LISTED_MAX]:
-        yield f"  {tally['number']:>8}: {_count(tally['allocations'])} allocations of {_size(tally['bytes'])}, " \
-              f"{_count(tally['frees'])} frees"
+        yield f"  {tally['number']:>8}: {shown.counted(tally['allocations'], 'allocation')} of {_size(tally['bytes'])}, " \
+              f"{shown.counted(tally['frees'], 'free')}"
     if len(tallies) > LISTED_MAX:
         yield f"  and {len(tallies) - LISTED_MAX} more"
 
@@ -80,9 +80,10 @@ def _labels(stats):
 
 def stats_text(stats):
     lines = [f"{stats['trace']} ({shown.escaped(stats['file'])})",
-             f"{_count(stats['events'])} events in {_time(stats['duration_ns'])}: {_count(stats['allocations'])} "
-             f"allocations of {_size(stats['allocated_bytes'])} in all, {_count(stats['frees'])} frees",
-             f"left live at the end: {_count(stats['left_live']['blocks'])} blocks, "
+             f"{shown.counted(stats['events'], 'event')} in {_time(stats['duration_ns'])}: "
+             f"{shown.counted(stats['allocations'], 'allocation')} of {_size(stats['allocated_bytes'])} in all, "
+             f"{shown.counted(stats['frees'], 'free')}",
+             f"left live at the end: {shown.counted(stats['left_live']['blocks'], 'block')}, "
              f"{_size(stats['left_live']['bytes'])}",
              *_sizes(stats)]
     if stats["frees"]:
