@@ -209,7 +209,7 @@ struct tn_bytes_text tn_bytes_text(size_t bytes)
     }
     size_t tenths = bytes / unit * 10 + (bytes % unit * 10 + unit / 2) / unit;
     if (bytes < PLAIN_BYTES_MAX)
-        snprintf(result.text, sizeof result.text, "%zu bytes", bytes);
+        snprintf(result.text, sizeof result.text, "%zu byte%s", bytes, bytes == 1 ? "" : "s");
     else if (bytes % unit == 0)
         snprintf(result.text, sizeof result.text, "%zu %ciB", bytes / unit, units[power - 1]);
     else

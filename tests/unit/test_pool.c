@@ -83,7 +83,7 @@ static void growth_stays_under_the_limit(void **state)
     /* All that is left, although it is no whole pages. */
     expect_asked(64, 86);
     expect_refused(TARN_STATUS_OVER_LIMIT, 60 * KIB);
-    expect_message("at most 153600");
+    expect_message("at most 150 KiB, which limit_bytes");
     assert_int_equal(backend.acquire_count, 2);
     assert_int_equal(stats_of(pool).failed_count, 1);
 }
@@ -153,7 +153,7 @@ static void out_of_memory_keeps_the_vendors_words(void **state)
     alloc(60 * KIB);
     void *address = &backend;
     expect_status(TARN_STATUS_OUT_OF_MEMORY, tarn_pool_alloc(pool, 60 * KIB, &address));
-    expect_message("the pool holds 65536 bytes");
+    expect_message("the pool holds 64 KiB");
     assert_int_equal(tarn_last_error().vendor_code, -7);
     assert_string_equal(tarn_last_error().vendor_name, "testError");
     assert_ptr_equal(address, &backend);

@@ -208,7 +208,7 @@ static void at_once_means_all_of_it_or_no_pool(void **state)
     create();
     destroy();
     options.limit_bytes = 100 * KIB - 1;
-    expect_options_refused(TARN_STATUS_OVER_LIMIT, "at most 102399");
+    expect_options_refused(TARN_STATUS_OVER_LIMIT, "at most 100.0 KiB");
     options.limit_bytes = 100 * KIB;
     create();
     destroy();

@@ -30,7 +30,8 @@ static void all_of_it_is_handed_out_and_no_more(void **state)
     address = alloc(64 * KIB);
     assert_ptr_equal(address, memory);
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(pool, 1, &small));
-    expect_message("at most 65536");
+    expect_message("at most 64 KiB");
+    assert_null(strstr(tarn_last_error().message, "limit_bytes"));
     free_one(address);
     small = alloc(1);
     assert_ptr_equal(small, memory);

@@ -561,9 +561,10 @@ static tarn_status fail_for_caps(struct tarn_pool *pool, const struct tn_request
     if (needed > limit || state.footprint_bytes > limit - needed) {
         return tn_fail(TARN_STATUS_OVER_LIMIT,
                        "no free region holds %s%s, and the pool%s cannot grow by the %s that they "
-                       "need: it holds %s of at most %s, which limit_bytes or TARN_LIMIT sets%s",
+                       "need: it holds %s of at most %s%s%s",
                        size.text, label.text, name.text, tn_bytes_text(needed).text,
                        tn_bytes_text(state.footprint_bytes).text, tn_bytes_text(limit).text,
+                       pool->is_over_callers_memory ? "" : ", which limit_bytes or TARN_LIMIT sets",
                        tell_free(pool, request).text);
     }
     return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
