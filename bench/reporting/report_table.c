@@ -427,11 +427,13 @@ void tn_report_table_begin(const struct tn_machine *machine, const struct tn_opt
     tn_progress_clear();
     printf("tarn-bench %d.%d.%d, %s backend, device %s\n", TARN_VERSION_MAJOR, TARN_VERSION_MINOR,
            TARN_VERSION_PATCH, machine->backend, machine->device_name);
-    printf("%s, %zu cores, %s, %s, %s, %s build\n", machine->cpu_model, machine->core_count,
-           machine->kernel, machine->c_library, machine->compiler, machine->build_type);
-    printf("commit %s, seed %" PRIu64 ", %zu repetitions; a reading of the clock costs %" PRIu64
+    printf("%s, %zu core%s, %s, %s, %s, %s build\n", machine->cpu_model, machine->core_count,
+           machine->core_count == 1 ? "" : "s", machine->kernel, machine->c_library,
+           machine->compiler, machine->build_type);
+    printf("commit %s, seed %" PRIu64 ", %zu repetition%s; a reading of the clock costs %" PRIu64
            " ns\n",
-           machine->commit, options->seed, options->repetitions, machine->clock_cost_ns);
+           machine->commit, options->seed, options->repetitions,
+           options->repetitions == 1 ? "" : "s", machine->clock_cost_ns);
     for (size_t i = 0; i < options->allocator_count; i++)
         if (options->allocators[i]->missing_because)
             printf("%s: not found: %s\n", options->allocators[i]->name,

@@ -7,6 +7,7 @@
 #ifndef TN_EDITS_H
 #define TN_EDITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static inline size_t tn_edits_count(const char *one, const char *other)
 }
 
 /* Whether a word of the user's may have been meant as a known one: a third of it may be wrong. */
-static inline int tn_edits_are_few(const char *word, const char *known)
+static inline bool tn_edits_are_few(const char *word, const char *known)
 {
     return tn_edits_count(word, known) <= tn_min(strlen(word), strlen(known)) / 3;
 }
