@@ -61,9 +61,9 @@
  *    INVALID_OPTIONS.
  *  - Output. Nothing is thrown. Nothing is printed unless the program or the environment asks for it: see
  *    tarn/log.h. Three exceptions go to standard error. A recording by TARN_TRACE, a table by TARN_STATS
- *    or a map by TARN_MAP that cannot be written is one line. So is, once in a process, each variable of the environment that begins with TARN_
- *    and is unknown, because its name may be misspelt. A build of the library with assertions prints the condition
- *    that broke, and aborts.
+ *    or a map by TARN_MAP that cannot be written is one line. So is, once in a process, each variable of the
+ *    environment that begins with TARN_ and is unknown, because its name may be misspelt. A build of the library with
+ *    assertions prints the condition that broke, and aborts.
  *  - Sizes are in bytes. A title in quotes is a section of docs/semantics.md.
  *
  * When to free. cudaFree waits for the device; tarn_free does not. Memory may be freed while the device still works on it,

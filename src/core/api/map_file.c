@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* map_file: the maps of all pools in a file, the threads that write it, and the request for it. */
+/* map_file: the maps of all pools in a file, the thread that writes it, and the request for it. */
 #include "map_file.h"
 
 #include <errno.h>
@@ -181,7 +181,7 @@ TN_LAST_DESTRUCTOR static void write_at_exit(void)
     atomic_store(&is_ending, true);
     sem_post(&wishes);
     if (!wait_until(&has_locks, true)) {
-        tell_that_there_is_none("a thread holds the lock of a pool");
+        tell_that_there_is_none("a lock or the file could not be had within a second");
         return;
     }
     while (!atomic_load(&is_done))
