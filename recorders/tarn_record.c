@@ -7,6 +7,7 @@
  * end.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -177,6 +178,11 @@ enum outcome {
     OUTCOME_WRITTEN
 };
 
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 /* Makes the trace and removes the events. */
 static enum outcome write_trace(const char *event_path, const char *trace_path)
 {
@@ -190,16 +196,17 @@ static enum outcome write_trace(const char *event_path, const char *trace_path)
         return OUTCOME_EMPTY;
     }
     fprintf(stderr,
-            "tarn-record: %s: %" PRIu64 " allocations and %" PRIu64 " frees of process %" PRIu64
-            ", %" PRIu64 " threads, %" PRIu64 " streams besides the default one\n",
-            trace_path, summary.alloc_count, summary.free_count, summary.process,
-            summary.thread_count, summary.stream_count);
+            "tarn-record: %s: %" PRIu64 " allocation%s and %" PRIu64 " free%s of process %" PRIu64
+            ", %" PRIu64 " thread%s, %" PRIu64 " stream%s besides the default one\n",
+            trace_path, summary.alloc_count, plural(summary.alloc_count), summary.free_count,
+            plural(summary.free_count), summary.process, summary.thread_count,
+            plural(summary.thread_count), summary.stream_count, plural(summary.stream_count));
     if (summary.lost_count > 0) {
         fprintf(stderr,
-                "tarn-record: %" PRIu64
-                " events were lost: the disk was full, their file was closed, or a signal handler\n"
+                "tarn-record: lost %" PRIu64
+                " event%s: the disk was full, their file was closed, or a signal handler\n"
                 "interrupted another event\n",
-                summary.lost_count);
+                summary.lost_count, plural(summary.lost_count));
     }
     return OUTCOME_WRITTEN;
 }
@@ -213,10 +220,37 @@ static void keep_trace(const struct arguments *arguments, const char *trace_path
     exit(EXIT_OURS);
 }
 
+/* Into what is no plain file: a device, a pipe, or a link, which all stay. */
+static bool copy_file(const char *from_path, const char *to_path)
+{
+    char bytes[64 << 10];
+    ssize_t count = -1;
+    int from = open(from_path, O_RDONLY | O_CLOEXEC);
+    int to = open(to_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    while (from >= 0 && to >= 0 && (count = read(from, bytes, sizeof bytes)) > 0) {
+        for (ssize_t done = 0, written; done < count; done += written) {
+            written = write(to, bytes + done, (size_t)(count - done));
+            if (written < 0) goto end;
+        }
+    }
+    if (count == 0) count = unlink(from_path);
+end:
+    if (from >= 0) close(from);
+    if (to >= 0 && close(to) != 0) return false;
+    return count == 0;
+}
+
+static bool move_file(const char *from_path, const char *to_path)
+{
+    struct stat status;
+    bool is_replaced = lstat(to_path, &status) != 0 || S_ISREG(status.st_mode);
+    return is_replaced ? rename(from_path, to_path) == 0 : copy_file(from_path, to_path);
+}
+
 /* Gives the trace that tarn has made, in the process, its place. */
 static enum outcome take_trace(const struct tn_run_file *file, const char *trace_path)
 {
-    if (rename(file->path, trace_path) == 0) return OUTCOME_WRITTEN;
+    if (move_file(file->path, trace_path)) return OUTCOME_WRITTEN;
     fprintf(stderr, "tarn-record: %s cannot be written: %s; the trace is %s\n", trace_path,
             strerror(errno), file->path);
     return OUTCOME_FAILED;
@@ -248,8 +282,8 @@ static int recover(const struct arguments *arguments)
     char *trace_path = arguments->trace_path
                            ? text_of("%s", arguments->trace_path)
                            : text_of("%.*s", (int)(strlen(events) - strlen(".events")), events);
-    if (!are_same(events, trace_path))
-        keep_trace(arguments, trace_path); /* that has its own message */
+    /* A trace over its own events has a message of its own. */
+    if (!are_same(events, trace_path)) keep_trace(arguments, trace_path);
     enum outcome outcome = write_trace(events, trace_path);
     if (outcome == OUTCOME_EMPTY) fprintf(stderr, "tarn-record: %s has no events\n", events);
     free(trace_path);

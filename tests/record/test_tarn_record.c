@@ -280,6 +280,8 @@ static void test_a_program_that_uses_tarn(void **state)
         free_trace_lines(&trace);
         expect_replay(name);
     }
+    expect_exit(0, "ln -s linked.txt link.txt && $r -o link.txt $p/killed_program 3 ends && "
+                   "test -L link.txt && grep -c ^a linked.txt | grep -x 3");
     expect_exit(1, "ls | grep -F .tarn");
 }
 
