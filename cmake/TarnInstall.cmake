@@ -89,8 +89,8 @@ set(tarn_about_tarn-map "draws the memory of pools")
 set(tarn_about_tarn-report "makes a page of the results of tarn-bench")
 set(tarn_about_tarn-trace "examines and changes recorded traces")
 
-find_program(TARN_HELP2MAN help2man)
-mark_as_advanced(TARN_HELP2MAN)
+find_program(HELP2MAN help2man)
+mark_as_advanced(HELP2MAN)
 set(tarn_pages)
 foreach(program tarn-bench tarn-record tarn-map tarn-report tarn-trace)
     if(TARGET ${program})
@@ -102,11 +102,11 @@ foreach(program tarn-bench tarn-record tarn-map tarn-report tarn-trace)
     endif()
     install(FILES cmake/tarn-completion.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${program})
-    if(TARN_HELP2MAN AND NOT CMAKE_CROSSCOMPILING)
+    if(HELP2MAN AND NOT CMAKE_CROSSCOMPILING)
         set(page ${PROJECT_BINARY_DIR}/man/${program}.1)
         add_custom_command(OUTPUT ${page}
             COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man
-            COMMAND ${TARN_HELP2MAN} --no-info --name "${tarn_about_${program}}" --output ${page} ${file}
+            COMMAND ${HELP2MAN} --no-info --name "${tarn_about_${program}}" --output ${page} ${file}
             DEPENDS ${file} VERBATIM)
         list(APPEND tarn_pages ${page})
     endif()
