@@ -173,7 +173,6 @@ int main(int argc, char **argv)
            backend.operations->name);
     warm_up(&backend, &comparison->options);
     make_runs(comparison, &backend);
-    tarn_backend_close(&backend);
 
     if (comparison_is_complete(comparison)) {
         run_expect_same_result(&comparison->run[ARRAY_SOURCE_RAW],
@@ -183,5 +182,6 @@ int main(int argc, char **argv)
     if (parsed.json_path) {
         json_report_write(parsed.json_path, tarn_backend_name(), &properties, comparison);
     }
+    tarn_backend_close(&backend); /* the properties' texts end here */
     return EXIT_SUCCESS;
 }
