@@ -113,5 +113,6 @@ foreach(program tarn-bench tarn-record tarn-map tarn-report tarn-trace)
 endforeach()
 if(tarn_pages)
     add_custom_target(tarn_pages ALL DEPENDS ${tarn_pages})
-    install(FILES ${tarn_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    # Who builds the library alone installs no pages.
+    install(FILES ${tarn_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
 endif()

@@ -17,6 +17,7 @@
  *     tarn_cudaMallocManaged(&p, n)      cudaMallocManaged   attached globally
  *     tarn_cudaHostMalloc(&p, n)         cudaMallocHost      page-locked memory of the host
  *     tarn_cudaHostFree(p)               cudaFreeHost
+ *     tarn_cudaError(status)             the error for a status of another call of tarn
  *
  *  - Memory is that of the process-wide pools, so tarn_free and tarn_pool_find take these addresses, too. The environment
  *    sets their options.
@@ -33,7 +34,11 @@
 #ifndef TARN_CUDA_COMPAT_H
 #define TARN_CUDA_COMPAT_H
 
+#ifdef __cplusplus
+#include <cuda_runtime.h> /* CUDA's own calls take pointers of any type, too */
+#else
 #include <cuda_runtime_api.h>
+#endif
 
 #define TARN_VENDOR_CALL(name)    cuda##name
 #define TARN_VENDOR_OUT_OF_MEMORY cudaErrorMemoryAllocation

@@ -17,6 +17,7 @@
  *     tarn_hipMallocManaged(&p, n)       hipMallocManaged    attached globally
  *     tarn_hipHostMalloc(&p, n)          hipHostMalloc       page-locked memory of the host
  *     tarn_hipHostFree(p)                hipHostFree
+ *     tarn_hipError(status)              the error for a status of another call of tarn
  *
  *  - Memory is that of the process-wide pools, so tarn_free and tarn_pool_find take these addresses, too. The environment
  *    sets their options.

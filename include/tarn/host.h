@@ -16,7 +16,7 @@
  *
  * The memory is anonymous memory of the system, committed when it is touched. Streams are queues: work runs
  * only when a thread waits for it or queries it. So a program that forgets to wait is found out without a
- * device. docs/developing_without_a_gpu.md has a whole program.
+ * device. docs/developing_without_a_gpu.md leads to a whole program.
  *
  * In a build for a vendor all of this is there, too, for memory of the host backend: that of kind
  * TARN_MEMORY_KIND_HOST, and of tarn_host_backend_open.

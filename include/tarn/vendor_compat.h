@@ -24,6 +24,7 @@
 typedef TARN_VENDOR_CALL(Error_t) tarn_vendor_error;
 typedef TARN_VENDOR_CALL(Stream_t) tarn_vendor_stream;
 
+/* The error that a status stands for, of the call of tarn before. */
 static inline tarn_vendor_error TARN_COMPAT(Error)(tarn_status status)
 {
     switch (status) {

@@ -81,8 +81,8 @@ tarn_status tarn_pool_destroy(tarn_pool *pool)
     if (status != TARN_STATUS_OK) return status;
     size_t live_count = tn_debug_leaks(pool).allocation_count;
     if (live_count > 0) {
-        return tn_fail(TARN_STATUS_LIVE_REGIONS, "the pool%s still has %zu live allocations",
-                       tn_quote_pool(pool).text, live_count);
+        return tn_fail(TARN_STATUS_LIVE_REGIONS, "the pool%s still has %zu live allocation%s",
+                       tn_quote_pool(pool).text, live_count, live_count == 1 ? "" : "s");
     }
     end(pool, tn_pool_fini, "destroyed");
     return TARN_STATUS_OK;

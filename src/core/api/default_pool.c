@@ -354,7 +354,8 @@ tarn_status tarn_default_pool_destroy(void)
         end_all(tarn_pool_destroy);
     } else {
         status = tn_fail(TARN_STATUS_LIVE_REGIONS,
-                         "the process-wide pools still have %zu live allocations", live_count);
+                         "the process-wide pools still have %zu live allocation%s", live_count,
+                         live_count == 1 ? "" : "s");
     }
     unlock_pools();
     return status;

@@ -89,6 +89,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     (void)snprintf(pool->name, sizeof pool->name, "%s", options->name ? options->name : "");
     pool->owns_backend = owns_backend;
     pool->is_over_callers_memory = false;
+    pool->reads_environment = options->reads_environment;
     pool->identifies_streams = options->identifies_streams;
     pool->thread_stream = properties.thread_stream;
     pool->default_stream_alias = properties.default_stream_alias;

@@ -107,6 +107,7 @@ struct tarn_pool {
     bool is_ending;                      /* all memory goes back, whatever is under way */
     bool succeeds_parent; /* frees of unknown addresses succeed: they may be the parent's */
 
+    bool reads_environment; /* variables may have set its options */
     bool identifies_streams;
     tarn_stream thread_stream;        /* see tarn_device_properties */
     tarn_stream default_stream_alias; /* see tarn_device_properties */

@@ -529,6 +529,14 @@ static struct free_text tell_free(struct tarn_pool *pool, const struct tn_reques
     return told;
 }
 
+/* The option or variable to change. */
+static const char *tell_limit(const struct tarn_pool *pool)
+{
+    if (pool->is_over_callers_memory) return "";
+    return pool->reads_environment ? ", which limit_bytes or TARN_LIMIT sets"
+                                   : ", which limit_bytes sets";
+}
+
 /* Reports why the pool may not ask for even the least size. */
 static tarn_status fail_for_caps(struct tarn_pool *pool, const struct tn_request *request)
 {
@@ -551,21 +559,19 @@ static tarn_status fail_for_caps(struct tarn_pool *pool, const struct tn_request
     if (pool->range) {
         return tn_fail(TARN_STATUS_OVER_LIMIT,
                        "no free region holds %s%s, and the pool%s cannot map as many steps of %s "
-                       "as they need: it holds %s of at most %s, which limit_bytes or TARN_LIMIT "
-                       "sets%s",
+                       "as this takes: it holds %s of at most %s%s%s",
                        size.text, label.text, name.text,
                        tn_bytes_text(pool->range->step_bytes).text,
                        tn_bytes_text(state.footprint_bytes).text, tn_bytes_text(limit).text,
-                       tell_free(pool, request).text);
+                       tell_limit(pool), tell_free(pool, request).text);
     }
     if (needed > limit || state.footprint_bytes > limit - needed) {
         return tn_fail(TARN_STATUS_OVER_LIMIT,
-                       "no free region holds %s%s, and the pool%s cannot grow by the %s that they "
-                       "need: it holds %s of at most %s%s%s",
+                       "no free region holds %s%s, and the pool%s cannot grow by the %s that this "
+                       "takes: it holds %s of at most %s%s%s",
                        size.text, label.text, name.text, tn_bytes_text(needed).text,
                        tn_bytes_text(state.footprint_bytes).text, tn_bytes_text(limit).text,
-                       pool->is_over_callers_memory ? "" : ", which limit_bytes or TARN_LIMIT sets",
-                       tell_free(pool, request).text);
+                       tell_limit(pool), tell_free(pool, request).text);
     }
     return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
                    "no free region holds %s%s, and the pool%s cannot grow: it can have %zu chunks "
