@@ -26,7 +26,9 @@ if(tarn_vendor MATCHES "^(cuda|hip)$")
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
 endif()
 
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The headers name sections of docs/semantics.md.
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN decisions EXCLUDE)
 
 # --- CMake package: find_package(tarn), tarn::tarn --------------------------------------------------
 
