@@ -146,7 +146,7 @@ class Tree:
         self.names = {name for code in self.code.values() for name in IDENTIFIER.findall(code)}
         # vendor_compat.h puts the names of its functions together.
         self.names |= {f"tarn_{vendor}{name}" for code in self.code.values()
-                       for name in re.findall(r"TARN_COMPAT\((\w+)\)", code) for vendor in ("cuda", "hip")}
+                       for name in re.findall(r"TARN_OWN_CALL\((\w+)\)", code) for vendor in ("cuda", "hip")}
         self.all_functions = set().union(*self.functions.values())
         self.all_headings = {}
         self.faults = []

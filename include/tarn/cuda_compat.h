@@ -40,7 +40,13 @@
 #include <cuda_runtime_api.h>
 #endif
 
-#define TARN_VENDOR_CALL(name)    cuda##name
+#define TARN_OWN_CALL(name)    tarn_cuda##name
+#define TARN_VENDOR_CALL(name) cuda##name
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM /* then stream 0 is the thread's own */
+#define TARN_VENDOR_STREAM(stream) ((tarn_stream)((stream) ? (stream) : cudaStreamPerThread))
+#else
+#define TARN_VENDOR_STREAM(stream) ((tarn_stream)(stream))
+#endif
 #define TARN_VENDOR_OUT_OF_MEMORY cudaErrorMemoryAllocation
 #define TARN_VENDOR_HOST_FREE     cudaFreeHost
 #include "tarn/vendor_compat.h"

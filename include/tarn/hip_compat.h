@@ -35,7 +35,13 @@
 
 #include <hip/hip_runtime_api.h>
 
-#define TARN_VENDOR_CALL(name)    hip##name
+#define TARN_OWN_CALL(name)    tarn_hip##name
+#define TARN_VENDOR_CALL(name) hip##name
+#ifdef HIP_API_PER_THREAD_DEFAULT_STREAM /* then stream 0 is the thread's own */
+#define TARN_VENDOR_STREAM(stream) ((tarn_stream)((stream) ? (stream) : hipStreamPerThread))
+#else
+#define TARN_VENDOR_STREAM(stream) ((tarn_stream)(stream))
+#endif
 #define TARN_VENDOR_OUT_OF_MEMORY hipErrorOutOfMemory
 #define TARN_VENDOR_HOST_FREE     hipHostFree
 #include "tarn/vendor_compat.h"

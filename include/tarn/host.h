@@ -77,8 +77,8 @@ TARN_API tarn_status tarn_host_synchronize(void);
  * `argument`, aligned for any type, as a kernel gets its arguments; if argument_bytes is 0, it gets
  * `argument` itself.
  *
- * The function may use memory, like a kernel, and threads of its own. It should not call tarn, because a
- * kernel could not. It must return: neither longjmp nor an exception may leave it. It runs with no lock held.
+ * The function may use memory, like a kernel, and threads of its own. It must not call tarn, as a kernel could not: it may
+ * run inside another call of tarn. It must return: neither longjmp nor an exception may leave it.
  */
 TARN_API tarn_status tarn_host_launch(void (*function)(void *argument), const void *argument,
                                       size_t argument_bytes, tarn_stream stream);

@@ -508,8 +508,8 @@ TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
  * "Streams" has drawings and examples.
  */
 
-/* Stands for all streams of the device in calls that allocate, free or resize. INVALID_ARGUMENT for captures, and in pools
- * whose backend has no events. */
+/* Stands for all streams of the device in calls that allocate, free or resize, and in tarn_capture_release.
+ * INVALID_ARGUMENT elsewhere, and in pools whose backend has no events. */
 #define TARN_STREAM_ANY ((tarn_stream)UINTPTR_MAX)
 
 /*

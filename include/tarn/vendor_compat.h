@@ -16,16 +16,11 @@
 
 #include "tarn/tarn.h"
 
-/* tarn_cudaMalloc or tarn_hipMalloc, and the vendor's own name. */
-#define TARN_COMPAT_JOIN(a, b)       TARN_COMPAT_JOIN_AGAIN(a, b)
-#define TARN_COMPAT_JOIN_AGAIN(a, b) a##b
-#define TARN_COMPAT(name)            TARN_COMPAT_JOIN(tarn_, TARN_VENDOR_CALL(name))
-
 typedef TARN_VENDOR_CALL(Error_t) tarn_vendor_error;
 typedef TARN_VENDOR_CALL(Stream_t) tarn_vendor_stream;
 
 /* The error that a status stands for, of the call of tarn before. */
-static inline tarn_vendor_error TARN_COMPAT(Error)(tarn_status status)
+static inline tarn_vendor_error TARN_OWN_CALL(Error)(tarn_status status)
 {
     switch (status) {
     case TARN_STATUS_OK:
@@ -50,91 +45,91 @@ static inline tarn_vendor_error TARN_COMPAT(Error)(tarn_status status)
 }
 
 /* Allocates from the process-wide pool for that kind of memory on the current device. */
-static inline tarn_vendor_error TARN_COMPAT(MallocOfKind)(void **address_out, size_t size_bytes,
-                                                          tarn_memory_kind kind)
+static inline tarn_vendor_error TARN_OWN_CALL(MallocOfKind)(void **address_out, size_t size_bytes,
+                                                            tarn_memory_kind kind)
 {
     tarn_pool *pool;
     tarn_status status = tarn_device_pool(TARN_DEVICE_CURRENT, kind, &pool);
     if (status == TARN_STATUS_OK)
         status = tarn_pool_alloc_on(pool, size_bytes, TARN_STREAM_ANY, address_out);
-    return TARN_COMPAT(Error)(status);
+    return TARN_OWN_CALL(Error)(status);
 }
 
-static inline tarn_vendor_error TARN_COMPAT(Malloc)(void **address_out, size_t size_bytes)
+static inline tarn_vendor_error TARN_OWN_CALL(Malloc)(void **address_out, size_t size_bytes)
 {
-    return TARN_COMPAT(Error)(tarn_malloc_on(size_bytes, TARN_STREAM_ANY, address_out));
+    return TARN_OWN_CALL(Error)(tarn_malloc_on(size_bytes, TARN_STREAM_ANY, address_out));
 }
 
-static inline tarn_vendor_error TARN_COMPAT(MallocManaged)(void **address_out, size_t size_bytes)
+static inline tarn_vendor_error TARN_OWN_CALL(MallocManaged)(void **address_out, size_t size_bytes)
 {
-    return TARN_COMPAT(MallocOfKind)(address_out, size_bytes, TARN_MEMORY_KIND_SHARED);
+    return TARN_OWN_CALL(MallocOfKind)(address_out, size_bytes, TARN_MEMORY_KIND_SHARED);
 }
 
-static inline tarn_vendor_error TARN_COMPAT(HostMalloc)(void **address_out, size_t size_bytes)
+static inline tarn_vendor_error TARN_OWN_CALL(HostMalloc)(void **address_out, size_t size_bytes)
 {
-    return TARN_COMPAT(MallocOfKind)(address_out, size_bytes, TARN_MEMORY_KIND_PINNED);
+    return TARN_OWN_CALL(MallocOfKind)(address_out, size_bytes, TARN_MEMORY_KIND_PINNED);
 }
 
-static inline tarn_vendor_error TARN_COMPAT(Free)(void *address)
+static inline tarn_vendor_error TARN_OWN_CALL(Free)(void *address)
 {
     tarn_status status = tarn_free_on(address, TARN_STREAM_ANY);
     if (status == TARN_STATUS_FOREIGN_ADDRESS) return TARN_VENDOR_CALL(Free)(address);
-    return TARN_COMPAT(Error)(status);
+    return TARN_OWN_CALL(Error)(status);
 }
 
-static inline tarn_vendor_error TARN_COMPAT(HostFree)(void *address)
+static inline tarn_vendor_error TARN_OWN_CALL(HostFree)(void *address)
 {
     tarn_status status = tarn_free_on(address, TARN_STREAM_ANY);
     if (status == TARN_STATUS_FOREIGN_ADDRESS) return TARN_VENDOR_HOST_FREE(address);
-    return TARN_COMPAT(Error)(status);
+    return TARN_OWN_CALL(Error)(status);
 }
 
-static inline tarn_vendor_error TARN_COMPAT(MallocAsync)(void **address_out, size_t size_bytes,
-                                                         tarn_vendor_stream stream)
+static inline tarn_vendor_error TARN_OWN_CALL(MallocAsync)(void **address_out, size_t size_bytes,
+                                                           tarn_vendor_stream stream)
 {
-    return TARN_COMPAT(Error)(tarn_malloc_on(size_bytes, (tarn_stream)stream, address_out));
+    return TARN_OWN_CALL(Error)(
+        tarn_malloc_on(size_bytes, TARN_VENDOR_STREAM(stream), address_out));
 }
 
-static inline tarn_vendor_error TARN_COMPAT(FreeAsync)(void *address, tarn_vendor_stream stream)
+static inline tarn_vendor_error TARN_OWN_CALL(FreeAsync)(void *address, tarn_vendor_stream stream)
 {
-    tarn_status status = tarn_free_on(address, (tarn_stream)stream);
+    tarn_status status = tarn_free_on(address, TARN_VENDOR_STREAM(stream));
     if (status == TARN_STATUS_FOREIGN_ADDRESS) return TARN_VENDOR_CALL(FreeAsync)(address, stream);
-    return TARN_COMPAT(Error)(status);
+    return TARN_OWN_CALL(Error)(status);
 }
 
 #ifdef __cplusplus
 
 /* Like the vendor's own, these take a pointer to a pointer of any type. */
 template <class T>
-static inline tarn_vendor_error TARN_COMPAT(Malloc)(T **address_out, size_t size_bytes)
+static inline tarn_vendor_error TARN_OWN_CALL(Malloc)(T **address_out, size_t size_bytes)
 {
-    return TARN_COMPAT(Malloc)((void **)(void *)address_out, size_bytes);
+    return TARN_OWN_CALL(Malloc)((void **)(void *)address_out, size_bytes);
 }
 
 template <class T>
-static inline tarn_vendor_error TARN_COMPAT(MallocManaged)(T **address_out, size_t size_bytes)
+static inline tarn_vendor_error TARN_OWN_CALL(MallocManaged)(T **address_out, size_t size_bytes)
 {
-    return TARN_COMPAT(MallocManaged)((void **)(void *)address_out, size_bytes);
+    return TARN_OWN_CALL(MallocManaged)((void **)(void *)address_out, size_bytes);
 }
 
 template <class T>
-static inline tarn_vendor_error TARN_COMPAT(HostMalloc)(T **address_out, size_t size_bytes)
+static inline tarn_vendor_error TARN_OWN_CALL(HostMalloc)(T **address_out, size_t size_bytes)
 {
-    return TARN_COMPAT(HostMalloc)((void **)(void *)address_out, size_bytes);
+    return TARN_OWN_CALL(HostMalloc)((void **)(void *)address_out, size_bytes);
 }
 
 template <class T>
-static inline tarn_vendor_error TARN_COMPAT(MallocAsync)(T **address_out, size_t size_bytes,
-                                                         tarn_vendor_stream stream)
+static inline tarn_vendor_error TARN_OWN_CALL(MallocAsync)(T **address_out, size_t size_bytes,
+                                                           tarn_vendor_stream stream)
 {
-    return TARN_COMPAT(MallocAsync)((void **)(void *)address_out, size_bytes, stream);
+    return TARN_OWN_CALL(MallocAsync)((void **)(void *)address_out, size_bytes, stream);
 }
 
 #endif
 
-#undef TARN_COMPAT
-#undef TARN_COMPAT_JOIN
-#undef TARN_COMPAT_JOIN_AGAIN
+#undef TARN_OWN_CALL
 #undef TARN_VENDOR_CALL
+#undef TARN_VENDOR_STREAM
 #undef TARN_VENDOR_OUT_OF_MEMORY
 #undef TARN_VENDOR_HOST_FREE

@@ -167,7 +167,6 @@ static void close_device(void *state)
     (void)tn_host_synchronize(state);
     TN_ASSERT(!device->pieces);
     TN_ASSERT(!device->ranges);
-    tn_host_streams_leave();
     tn_mutex_fini(&device->lock);
     tn_host_memory_free(device);
 }
@@ -263,7 +262,6 @@ static tarn_status open_device(const tarn_host_options *options, tarn_memory_kin
     if (tn_host_streams_begin()) device = tn_host_memory_alloc(sizeof *device);
     if (!device) return tn_backend_fail_host_memory("host", sizeof *device);
     device_init(device, options, kind);
-    tn_host_streams_join();
     *backend_out = (tarn_backend){ &operations, device };
     return TARN_STATUS_OK;
 }

@@ -107,8 +107,4 @@ bool tn_host_streams_begin(void);
 /* Whether the process is a forked child that may have handles of its parent's streams. */
 bool tn_host_streams_are_inherited(void);
 
-/* An open backend counts as a user of the streams. When the last one leaves, the streams that threads own end. */
-void tn_host_streams_join(void);
-void tn_host_streams_leave(void);
-
 #endif

@@ -117,7 +117,6 @@ static struct host_stream default_stream = { .id =
                                                  DEFAULT_STREAM_ID }; /* NULL; first in the list */
 static uint64_t last_id = DEFAULT_STREAM_ID;
 static uint64_t last_number; /* of a task */
-static size_t backend_count; /* open ones */
 
 static bool is_inherited; /* set only in a forked child, before it has threads */
 
@@ -133,7 +132,6 @@ static void forget_in_child(void)
     tn_mutex_init(&lock);
     tn_condition_init(&task_ended);
     default_stream = (struct host_stream){ .id = DEFAULT_STREAM_ID };
-    backend_count = 0;
     is_inherited = true;
     tn_sanitizer_forget_late_uses();
 }
@@ -153,36 +151,6 @@ bool tn_host_streams_begin(void)
 bool tn_host_streams_are_inherited(void)
 {
     return is_inherited;
-}
-
-void tn_host_streams_join(void)
-{
-    tn_mutex_lock(&lock);
-    backend_count++;
-    tn_mutex_unlock(&lock);
-}
-
-static void end_thread_streams_locked(void)
-{
-    struct host_stream **link = &default_stream.next;
-    while (*link) {
-        struct host_stream *stream = *link;
-        bool is_ending = stream->thread != 0 && !stream->first;
-        if (is_ending) {
-            *link = stream->next;
-            tn_host_memory_free(stream);
-        } else {
-            link = &stream->next;
-        }
-    }
-}
-
-void tn_host_streams_leave(void)
-{
-    tn_mutex_lock(&lock);
-    TN_ASSERT(backend_count > 0);
-    if (--backend_count == 0) end_thread_streams_locked();
-    tn_mutex_unlock(&lock);
 }
 
 /* --- tasks ------------------------------------------------------------------------------------- */

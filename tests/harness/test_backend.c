@@ -273,6 +273,7 @@ static tarn_backend_result event_record(void *opaque, tarn_event event, tarn_str
     use_event(state, recorded);
     if (status == TARN_STATUS_OK) {
         recorded->is_complete = false;
+        recorded->query_count = 0;
         recorded->stream = stream;
         recorded->thread = tn_thread_number();
     }
@@ -286,25 +287,19 @@ static tarn_backend_result event_record_device(void *opaque, tarn_event event)
     use_event(state, recorded);
     if (status == TARN_STATUS_OK) {
         recorded->is_complete = false;
+        recorded->query_count = 0;
         recorded->stream = TEST_BACKEND_DEVICE;
     }
-    return end_call(state, status);
-}
-
-static tarn_backend_result event_synchronize(void *opaque, tarn_event event)
-{
-    BEGIN(opaque, TEST_CALL_EVENT_SYNCHRONIZE);
-    struct test_event *awaited = event;
-    use_event(state, awaited);
-    if (status == TARN_STATUS_OK) awaited->is_complete = true;
     return end_call(state, status);
 }
 
 static tarn_backend_result event_query(void *opaque, tarn_event event)
 {
     BEGIN(opaque, TEST_CALL_EVENT_QUERY);
-    const struct test_event *queried = event;
+    struct test_event *queried = event;
     use_event(state, queried);
+    if (status == TARN_STATUS_OK && ++queried->query_count == state->completes_after)
+        queried->is_complete = true;
     if (status == TARN_STATUS_OK && !queried->is_complete) status = TARN_STATUS_NOT_READY;
     return end_call(state, status);
 }
@@ -498,7 +493,6 @@ tarn_backend test_backend_open(struct test_backend *state)
         state->operations.event_destroy = event_destroy;
         state->operations.event_record = event_record;
         state->operations.event_query = event_query;
-        state->operations.event_synchronize = event_synchronize;
     }
     if (state->has_device_events) state->operations.event_record_device = event_record_device;
     if (state->has_ids) state->operations.stream_id = stream_id;

@@ -42,7 +42,6 @@ enum test_call {
     TEST_CALL_EVENT_DESTROY,
     TEST_CALL_EVENT_RECORD,
     TEST_CALL_EVENT_QUERY,
-    TEST_CALL_EVENT_SYNCHRONIZE,
     TEST_CALL_EVENT_RECORD_DEVICE,
     TEST_CALL_OF_STREAMS_COUNT, /* all before are of streams and events, all after of ranges */
     TEST_CALL_RANGE_RESERVE = TEST_CALL_OF_STREAMS_COUNT,
@@ -63,6 +62,7 @@ struct test_event {
     bool is_complete;   /* or was never recorded */
     tarn_stream stream; /* on which it was recorded last */
     uint64_t thread;    /* by which */
+    unsigned query_count;
 };
 
 struct test_backend {
@@ -90,6 +90,7 @@ struct test_backend {
     bool has_ids;
     bool has_synchronize;
     bool has_device_events;    /* test_backend_complete for TEST_BACKEND_DEVICE completes them */
+    unsigned completes_after;  /* so many queries complete an event; 0: never */
     tarn_stream thread_stream; /* see tarn_device_properties, as the next */
     tarn_stream default_stream_alias;
     unsigned fail_call_at[TEST_CALL_COUNT]; /* the n-th such call from now on fails; 0: none */

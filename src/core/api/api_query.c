@@ -30,6 +30,9 @@ int tarn_version(void)
 tarn_status tarn_stream_retire(tarn_stream stream)
 {
     tarn_status status = TARN_STATUS_OK;
+    if (stream == TARN_STREAM_ANY)
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "TARN_STREAM_ANY is no stream, and never ends");
     for (tarn_pool *pool = tn_pool_registry_pin_next(NULL); pool;
          pool = tn_pool_registry_pin_next(pool)) {
         tarn_status retired = tn_pool_retire_stream(pool, stream);

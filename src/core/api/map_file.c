@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -80,9 +81,13 @@ static tarn_status write_to(FILE *file)
     return status;
 }
 
+static FILE *open_file; /* written now; NULL: none */
+
 static void write_map(FILE *file)
 {
+    open_file = file;
     tarn_status status = write_to(file);
+    open_file = NULL;
     if (status == TARN_STATUS_OK && is_replaced && rename(path_beside, path) != 0)
         status = fail_for_file();
     if (status == TARN_STATUS_OK) return;
@@ -106,7 +111,7 @@ static void *answer_wishes(void *unused)
         atomic_store(&is_writing, true);
         bool is_last = atomic_load(&is_ending);
         if (is_last) wait_for_locks();
-        FILE *file = fopen(path_beside, "we");
+        FILE *file = fopen(path_beside, is_replaced ? "we" : "ae");
         if (is_last) atomic_store(&has_locks, true);
         write_map(file);
         atomic_store(&is_writing, false);
@@ -202,6 +207,8 @@ static void after_fork_in_child(void)
     is_settled = false;
     atomic_store(&is_wanted_at_end, false);
     atomic_store(&is_writing, false); /* its thread is not there */
+    if (open_file)
+        __fpurge(open_file); /* the end of the child would write the parent's bytes again */
 }
 
 static void watch_forks(void)
@@ -214,6 +221,18 @@ static tarn_status fail_for_memory(void)
     return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory");
 }
 
+/* Whether it is the file that the program writes its output to, by way of /dev/stdout for example. */
+static bool is_output(const struct stat *status)
+{
+    struct stat output;
+    for (int descriptor = 0; descriptor <= 2; descriptor++) {
+        if (fstat(descriptor, &output) == 0 && output.st_dev == status->st_dev &&
+            output.st_ino == status->st_ino)
+            return true;
+    }
+    return false;
+}
+
 /* Follows a link to a file, which stays, and finds a place beside the file. What is no file cannot be renamed to.
  * Requires: the lock, and the path. */
 static tarn_status settle_place_beside(void)
@@ -221,7 +240,7 @@ static tarn_status settle_place_beside(void)
     struct stat status;
     char followed[PATH_MAX];
     const char *place = path;
-    is_replaced = stat(path, &status) != 0 || S_ISREG(status.st_mode);
+    is_replaced = stat(path, &status) != 0 || (S_ISREG(status.st_mode) && !is_output(&status));
     if (is_replaced && realpath(path, followed)) place = followed;
     size_t bytes = strlen(place) + 24;
     char *absolute = tn_host_memory_alloc(bytes);

@@ -239,7 +239,7 @@ static void note(const struct shortage *shortage, tarn_status status)
     noted.status = status;
     noted.size_bytes = shortage->size_bytes;
     noted.alignment_bytes = shortage->alignment_bytes;
-    noted.stream = shortage->stream;
+    noted.stream = tn_is_any_stream(shortage->stream) ? TARN_STREAM_ANY : shortage->stream;
     noted.limit_bytes = pool->growth.limit_bytes == SIZE_MAX ? 0 : pool->growth.limit_bytes;
     note_pool(pool, &noted);
     note_device(pool, &noted);

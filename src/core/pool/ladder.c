@@ -240,22 +240,6 @@ static enum tn_served serve_from_completed(struct tarn_pool *pool, const struct 
                                       : TN_SERVED_NOTHING_FITS;
 }
 
-/* Memory freed on other streams that the request's stream can be made to wait for. */
-static enum tn_served serve_from_awaited(struct tarn_pool *pool, const struct tn_request *request,
-                                         void **address_out)
-{
-    struct taken taken;
-    if (!pool->streams || tn_captures_are_under_way()) return TN_SERVED_NOTHING_FITS;
-    enum tn_served served = TN_SERVED_NOTHING_FITS;
-    tn_pool_lock_and_gather(pool);
-    if (tn_pool_find_introduced_stream(pool, request->stream, &taken.stream)) {
-        served = take_fit(pool, request, find_awaited_fit(pool, request, taken.stream), &taken);
-        if (served == TN_SERVED_NOTHING_FITS) tn_stream_reuse_want(pool, taken.stream);
-    }
-    tn_pool_unlock(pool);
-    return served == TN_SERVED ? hand_out(pool, request, &taken, address_out) : served;
-}
-
 /* Finds a slab with free or pending slices, of any stream, whose dependency `stream` has waited for or, with
  * may_wait, can be made to wait for. Returns TN_SLAB_NONE if there is none. */
 static uint32_t find_other_slab(const struct tarn_pool *pool, unsigned slice_class, uint32_t stream,
@@ -274,12 +258,78 @@ static uint32_t find_other_slab(const struct tarn_pool *pool, unsigned slice_cla
     return slab;
 }
 
+/* Whether pending slices would hold the request if their work were done. Those that wait for nothing are another rung's. */
+static bool has_pending_slice(const struct tarn_pool *pool, const struct tn_request *request,
+                              uint32_t stream)
+{
+    unsigned slice_class = request->slice_class;
+    return slice_class != TN_SLICE_CLASS_NONE &&
+           find_other_slab(pool, slice_class, stream, false) == TN_SLAB_NONE &&
+           find_other_slab(pool, slice_class, stream, true) != TN_SLAB_NONE;
+}
+
+/* Whether pending memory would hold the request if its work were done, all of which is recorded. */
+static bool is_worth_waiting(struct tarn_pool *pool, const struct tn_request *request)
+{
+    uint32_t stream;
+    tn_pool_lock_and_gather(pool);
+    bool would_fit = pool->streams &&
+                     tn_pool_find_introduced_stream(pool, request->stream, &stream) &&
+                     (find_awaited_fit(pool, request, stream).region != TN_REGION_NONE ||
+                      has_pending_slice(pool, request, stream));
+    tn_pool_unlock(pool);
+    return would_fit;
+}
+
+/* For a made-up stream, which cannot be made to wait: the calling thread waits until the work on such memory is done. It
+ * holds no lock meanwhile, because the work may wait for other threads, which free and allocate. */
+static enum tn_served serve_after_waiting(struct tarn_pool *pool, const struct tn_request *request,
+                                          void **address_out)
+{
+    enum {
+        YIELDS = 200 /* before it sleeps between two looks */
+    };
+    for (unsigned i = 0; !tn_captures_are_under_way(); i++) {
+        tn_stream_reuse_settle(pool);
+        enum tn_served served = serve_from_pool(pool, request, address_out);
+        if (served != TN_SERVED_NOTHING_FITS || !is_worth_waiting(pool, request)) return served;
+        /* Either some work has ended since, or the vendor fails to record or to tell: then nothing would end the wait. */
+        if (!tn_stream_reuse_is_under_way(pool) && !tn_stream_reuse_poll(pool))
+            return TN_SERVED_NOTHING_FITS;
+        tn_pool_unlock_growth(pool);
+        if (i < YIELDS)
+            tn_thread_yield();
+        else
+            tn_thread_sleep_shortly();
+        tn_pool_lock_growth(pool);
+    }
+    return TN_SERVED_NOTHING_FITS;
+}
+
+/* Memory freed on other streams that the request's stream can be made to wait for. */
+static enum tn_served serve_from_awaited(struct tarn_pool *pool, const struct tn_request *request,
+                                         void **address_out)
+{
+    struct taken taken;
+    if (!pool->streams || tn_captures_are_under_way()) return TN_SERVED_NOTHING_FITS;
+    if (tn_is_any_stream(request->stream)) return serve_after_waiting(pool, request, address_out);
+    enum tn_served served = TN_SERVED_NOTHING_FITS;
+    tn_pool_lock_and_gather(pool);
+    if (tn_pool_find_introduced_stream(pool, request->stream, &taken.stream)) {
+        served = take_fit(pool, request, find_awaited_fit(pool, request, taken.stream), &taken);
+        if (served == TN_SERVED_NOTHING_FITS) tn_stream_reuse_want(pool, taken.stream);
+    }
+    tn_pool_unlock(pool);
+    return served == TN_SERVED ? hand_out(pool, request, &taken, address_out) : served;
+}
+
 /* Takes a slice of a slab that find_other_slab finds. */
 static bool take_awaited_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
-                               struct taken *taken)
+                               bool may_wait, struct taken *taken)
 {
     uint32_t slab = find_other_slab(pool, slice_class, taken->stream, false);
-    if (slab == TN_SLAB_NONE) slab = find_other_slab(pool, slice_class, taken->stream, true);
+    if (slab == TN_SLAB_NONE && may_wait)
+        slab = find_other_slab(pool, slice_class, taken->stream, true);
     if (slab == TN_SLAB_NONE) return false;
     taken->slab = slab;
     taken->slab_stream = tn_slices_slab(&pool->own.slices, slab)->stream;
@@ -295,14 +345,16 @@ static bool take_any_slice(struct tarn_pool *pool, const struct tn_request *requ
 {
     if (!tn_pool_find_introduced_stream(pool, request->stream, &taken->stream)) return false;
     if (tn_pool_is_captured(pool, taken->stream)) return false;
-    bool may_wait = pool->streams && !tn_captures_are_under_way();
+    bool has_others = pool->streams && !tn_captures_are_under_way();
+    bool may_wait = !tn_is_any_stream(request->stream);
     for (unsigned i = request->slice_class; i < pool->own.slices.class_count; i++) {
         taken->slab = TN_SLAB_NONE;
         taken->dependency = TN_DEPENDENCY_NONE;
         taken->address =
             tn_pool_take_slice(pool, &pool->own, i, request->size_bytes, taken->stream);
         if (taken->address) return true;
-        if (may_wait && take_awaited_slice(pool, i, request->size_bytes, taken)) return true;
+        if (has_others && take_awaited_slice(pool, i, request->size_bytes, may_wait, taken))
+            return true;
     }
     return false;
 }

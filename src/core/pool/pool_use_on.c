@@ -25,6 +25,11 @@ static tarn_status introduce(struct tarn_pool *pool, tarn_stream stream)
 tarn_status tn_pool_use_on(struct tarn_pool *pool, uintptr_t address, tarn_stream stream)
 {
     struct tn_stream_name name = tn_pool_name_stream(pool, stream);
+    if (tn_is_any_stream(stream)) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "%p cannot be noted as used on TARN_STREAM_ANY: name that in its free",
+                       (void *)address);
+    }
     if (pool->identifies_streams && name.handle) {
         return tn_fail(TARN_STATUS_NOT_SUPPORTED,
                        "in a pool with identifies_streams, stream %p may end before the free of %p "

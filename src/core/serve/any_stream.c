@@ -7,8 +7,7 @@ static const tarn_backend_result not_supported = { TARN_STATUS_NOT_SUPPORTED, 0,
 bool tn_any_stream_has_operations(const tarn_backend_operations *operations)
 {
     return operations->event_create && operations->event_destroy && operations->event_record &&
-           operations->event_query && operations->event_synchronize &&
-           operations->stream_wait_event && operations->synchronize;
+           operations->event_query && operations->stream_wait_event && operations->synchronize;
 }
 
 tarn_backend_result tn_any_stream_check(const tarn_backend *backend, tarn_stream stream)
@@ -54,16 +53,6 @@ tarn_backend_result tn_any_stream_record(const tarn_backend *backend, tarn_event
     result = synchronize_device(backend);
     if (result.status != TARN_STATUS_OK) return result;
     return operations->event_record(backend->state, event, NULL);
-}
-
-tarn_backend_result tn_any_stream_wait_event(const tarn_backend *backend, tarn_stream stream,
-                                             tarn_event event)
-{
-    const tarn_backend_operations *operations = backend->operations;
-    if (!tn_is_any_stream(stream))
-        return operations->stream_wait_event(backend->state, stream, event);
-    if (!operations->event_synchronize) return not_supported;
-    return operations->event_synchronize(backend->state, event);
 }
 
 bool tn_any_stream_is_supported(const tarn_backend *backend)

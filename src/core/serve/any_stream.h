@@ -2,7 +2,7 @@
 /*
  * any_stream: TARN_STREAM_ANY, which stands for all streams of the device. It is two made-up streams inside:
  *
- *     ALLOCATES   nothing is freed on it; it is made to wait by the host, since no stream can be
+ *     ALLOCATES   nothing is freed on it; it gets memory that waits for nothing, and its thread waits for that
  *     FREES       nothing is allocated on it; a record on it covers all work that was submitted to the device before
  *
  * Callers name the second. Each allocation on it climbs the ladder, which names the first instead. Unnamed calls of a pool
@@ -64,9 +64,5 @@ tarn_backend_result tn_any_stream_synchronize(const tarn_backend *backend, tarn_
  * device. */
 tarn_backend_result tn_any_stream_record(const tarn_backend *backend, tarn_event event,
                                          tarn_stream stream);
-
-/* Makes the stream wait for the event; for a made-up one, the calling thread waits. */
-tarn_backend_result tn_any_stream_wait_event(const tarn_backend *backend, tarn_stream stream,
-                                             tarn_event event);
 
 #endif

@@ -76,8 +76,6 @@ static bool add_use(const struct tarn_pool *pool, const struct tn_use *use, bool
     uint32_t stream;
     struct tn_dependency added = use->dependency;
     if (!use->has_ended) {
-        /* Its earlier records do not cover this free. The introduction says so. */
-        if (use->name.handle == TN_ANY_STREAM_FREES && !are_introduced) return false;
         if (!tn_pool_find_named_stream(pool, use->name, &stream)) {
             bool is_evicted =
                 are_introduced && pool->streams && pool->streams->evicted_number != TN_STREAM_NONE;

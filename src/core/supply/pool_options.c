@@ -89,8 +89,14 @@ static tarn_status check_identification(const tarn_backend *backend)
         operations->name);
 }
 
-static tarn_status check_waiting(const tarn_backend *backend)
+static tarn_status check_waiting(const tarn_pool_options *options, const tarn_backend *backend)
 {
+    const tarn_pool *fallback = options->fallback;
+    bool can_fall_back = !fallback || tn_any_stream_has_operations(fallback->backend.operations);
+    if (!can_fall_back) {
+        return tn_fail(TARN_STATUS_NOT_SUPPORTED,
+                       "free_waits needs events, and the fallback has none");
+    }
     if (tn_any_stream_has_operations(backend->operations) &&
         (tn_captures_are_under_way() || tn_any_stream_is_supported(backend)))
         return TARN_STATUS_OK;
@@ -107,7 +113,7 @@ tarn_status tn_pool_options_resolve(const tarn_pool_options *options, const tarn
     size_t limit_bytes = SIZE_MAX;
     tarn_status status = TARN_STATUS_OK;
     if (options->identifies_streams) status = check_identification(backend);
-    if (status == TARN_STATUS_OK && options->free_waits) status = check_waiting(backend);
+    if (status == TARN_STATUS_OK && options->free_waits) status = check_waiting(options, backend);
     if (status == TARN_STATUS_OK) status = find_limit(options, backend, &limit_bytes);
     if (status == TARN_STATUS_OK)
         status = check_limit(options, backend, properties->alignment_bytes, limit_bytes);

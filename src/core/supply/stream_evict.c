@@ -24,6 +24,8 @@ static bool is_callable(struct tn_stream_name name)
 static void record(struct tarn_pool *pool, struct tn_evicted_stream *evicted)
 {
     if (evicted->has_event || !tn_stream_reuse_has_events(pool)) return;
+    /* Captures do not bear a record of the whole device. */
+    if (tn_is_any_stream(evicted->name.handle) && tn_captures_are_under_way()) return;
     if (tn_stream_reuse_take_event(pool, &evicted->event).status != TARN_STATUS_OK) return;
     tarn_backend_result result =
         tn_any_stream_record(&pool->backend, evicted->event, evicted->name.handle);
@@ -283,10 +285,11 @@ bool tn_stream_evict_are_recorded(const struct tarn_pool *pool)
 tarn_backend_result tn_stream_evict_order(struct tarn_pool *pool, tarn_stream handle,
                                           uint32_t stream, uint32_t time)
 {
+    const tarn_backend_operations *operations = pool->backend.operations;
     struct tn_stream_table *table = pool->streams;
     for (uint32_t i = 0; i < table->evicted_count && table->evicted[i].time <= time; i++) {
         tarn_backend_result result =
-            tn_any_stream_wait_event(&pool->backend, handle, table->evicted[i].event);
+            operations->stream_wait_event(pool->backend.state, handle, table->evicted[i].event);
         if (result.status != TARN_STATUS_OK) return result;
     }
     /* A stream that is evicted from now on has this time or a later one. */

@@ -156,9 +156,6 @@ static tarn_backend_result introduce(struct tarn_pool *pool, struct tn_stream_na
         tn_pool_unlock(pool);
         if (!is_introduced) return (tarn_backend_result){ TARN_STATUS_OUT_OF_HOST_MEMORY, 0, NULL };
     }
-    /* The call may free on it, and records afterwards. If it only tells of a use, nothing is recorded. */
-    if (identity.name.handle == TN_ANY_STREAM_FREES)
-        pool->streams->streams[stream].is_all_recorded = false;
     /* The only stream gets number 0 if another one follows. */
     *kept_streams |= (uint32_t)1 << (stream != TN_STREAM_NONE ? stream : 0);
     return TARN_BACKEND_RESULT_OK;

@@ -312,11 +312,32 @@ void tn_stream_reuse_end(struct tarn_pool *pool, uint32_t stream, bool is_record
     if (!tn_captures_are_under_way()) poll_stream(pool, stream);
 }
 
+static bool is_ready(const struct tarn_pool *pool, tarn_event event)
+{
+    const tarn_backend *backend = &pool->backend;
+    return backend->operations->event_query(backend->state, event).status != TARN_STATUS_NOT_READY;
+}
+
+bool tn_stream_reuse_is_under_way(const struct tarn_pool *pool)
+{
+    const struct tn_stream_table *table = pool->streams;
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        const struct tn_stream_entry *entry = &table->streams[i];
+        if (entry->record_count > 0 && !is_ready(pool, entry->records[0].event)) return true;
+    }
+    for (uint32_t i = 0; i < table->evicted_count; i++) {
+        const struct tn_evicted_stream *evicted = &table->evicted[i];
+        if (evicted->has_event && !is_ready(pool, evicted->event)) return true;
+    }
+    return false;
+}
+
 void tn_stream_reuse_settle(struct tarn_pool *pool)
 {
     if (!pool->streams || tn_captures_are_under_way() || !tn_stream_reuse_has_events(pool)) return;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
-        if (pool->streams->streams[i].state == TN_STREAM_STATE_KNOWN)
+        const struct tn_stream_entry *entry = &pool->streams->streams[i];
+        if (entry->state == TN_STREAM_STATE_KNOWN && !tn_is_any_stream(entry->name.handle))
             (void)tn_stream_reuse_record_needed(pool, i);
     }
     tn_stream_reuse_poll(pool);
@@ -410,7 +431,8 @@ static tarn_backend_result order_after(struct tarn_pool *pool, tarn_stream handl
         if (result.status != TARN_STATUS_OK) return result;
         covering = &entry->records[entry->record_count - 1];
     }
-    tarn_backend_result result = tn_any_stream_wait_event(&pool->backend, handle, covering->event);
+    tarn_backend_result result =
+        pool->backend.operations->stream_wait_event(pool->backend.state, handle, covering->event);
     if (result.status != TARN_STATUS_OK) return result;
     tn_pool_lock_and_gather(pool);
     tn_stream_table_cover(pool->streams, stream, awaited, covering->time);

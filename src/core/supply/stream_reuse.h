@@ -67,6 +67,9 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
 /* Finds out which records have completed. True: some memory waits for less than before. */
 bool tn_stream_reuse_poll(struct tarn_pool *pool);
 
+/* Whether the vendor says of any record that it has not completed. */
+bool tn_stream_reuse_is_under_way(const struct tarn_pool *pool);
+
 /* Records on every known stream that free memory waits for, and polls. Afterwards nothing waits for streams
  * whose work has all completed. */
 void tn_stream_reuse_settle(struct tarn_pool *pool);
