@@ -22,7 +22,8 @@ EXPORTED = re.compile(r'__attribute__\(\(visibility\("default"\)\)\)[^;{]*;')
 
 
 def preprocess(include):
-    headers = [path.relative_to(include) for path in sorted((include / "tarn").glob("*.h"))]
+    headers = [path.relative_to(include) for path in sorted((include / "tarn").glob("*.h"))
+               if not path.name.endswith("_compat.h")]  # of inline functions, over a vendor's header
     text = "".join(f"#include <{header}>\n" for header in ["stddef.h", *headers])
     return subprocess.run(["cc", "-E", "-P", "-I", include, "-"], input=text, text=True, check=True,
                           stdout=subprocess.PIPE).stdout

@@ -287,10 +287,14 @@ static enum tn_served serve_after_waiting(struct tarn_pool *pool, const struct t
                                           void **address_out)
 {
     enum {
-        YIELDS = 200 /* before it sleeps between two looks */
+        YIELDS = 200, /* before it sleeps between two looks */
+        RECORDS = 16  /* in one of so many rounds memory is recorded that was freed meanwhile */
     };
     for (unsigned i = 0; !tn_captures_are_under_way(); i++) {
-        tn_stream_reuse_settle(pool);
+        if (i % RECORDS == 0)
+            tn_stream_reuse_settle(pool);
+        else
+            (void)tn_stream_reuse_poll(pool);
         enum tn_served served = serve_from_pool(pool, request, address_out);
         if (served != TN_SERVED_NOTHING_FITS || !is_worth_waiting(pool, request)) return served;
         /* Either some work has ended since, or the vendor fails to record or to tell: then nothing would end the wait. */
