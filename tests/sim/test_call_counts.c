@@ -101,7 +101,7 @@ static void a_pool_that_passes_through_calls_for_each(void **state)
     expect_calls("create a pool");
     void *addresses[10];
     for (size_t i = 0; i < 10; i++)
-        expect_ok(tarn_pool_alloc(pool, 100 << i, &addresses[i]));
+        expect_ok(tarn_pool_alloc(pool, (size_t)100 << i, &addresses[i]));
     expect_calls("ten allocations that pass through");
     assert_int_equal(sim_alive(SIM_THING_MEMORY), 10);
     for (size_t i = 0; i < 10; i++)
