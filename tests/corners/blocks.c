@@ -13,6 +13,7 @@ enum {
 struct request {
     int slot, stream;
     size_t size_bytes, alignment;
+    bool is_plain; /* names no stream, if that is the default one */
 };
 
 /* --- finding ------------------------------------------------------------------------------------ */
@@ -305,12 +306,12 @@ struct block *block_enter(struct world *world, int asked_slot, int stream, void 
     return block;
 }
 
-static tarn_status call_alloc(struct world *world, const struct request *request, bool is_plain,
+static tarn_status call_alloc(struct world *world, const struct request *request,
                               void **address_out)
 {
     tarn_pool *pool = world->slots[request->slot].pool;
     tarn_stream stream = world->streams[request->stream].handle;
-    if (is_plain && request->stream == 0)
+    if (request->is_plain && request->stream == 0)
         return tarn_pool_alloc(pool, request->size_bytes, address_out);
     if (request->alignment > 1)
         return tarn_pool_alloc_aligned_on(pool, request->size_bytes, request->alignment, stream,
@@ -323,13 +324,12 @@ static bool is_left(struct world *world, const struct request *request, tarn_sta
                     void **address_out)
 {
     if (world->depth > 0) {
-        *status_out = call_alloc(world, request, false, address_out);
+        *status_out = call_alloc(world, request, address_out);
         return false;
     }
     if (setjmp(world->way_out) == 0) {
         world->can_leave = plan_has(PART_LEAVING);
-        *status_out =
-            call_alloc(world, request, one_in(world, 2) && request->alignment == 1, address_out);
+        *status_out = call_alloc(world, request, address_out);
         world->can_leave = false;
         return false;
     }
@@ -368,7 +368,7 @@ static void try_again(struct world *world, const struct request *request)
     unsigned act_count = world->unanswered_count;
     world->is_quiet = true;
     world_begin_call(world);
-    tarn_status status = call_alloc(world, request, false, &address);
+    tarn_status status = call_alloc(world, request, &address);
     world_end_call(world);
     world->is_quiet = was_quiet;
     world->unanswered_count = act_count;
@@ -458,8 +458,9 @@ static int choose_stream_for(struct world *world, int slot)
 void block_alloc_from(struct world *world, int slot, size_t size_bytes)
 {
     if (!world->slots[slot].is_settled || block_count_unused(world) < BLOCKS_KEPT) return;
-    struct request request = { slot, choose_stream_for(world, slot), size_bytes, 1 };
+    struct request request = { slot, choose_stream_for(world, slot), size_bytes, 1, false };
     if (one_in(world, 12)) request.alignment = (size_t)1 << below(world, 18);
+    request.is_plain = request.alignment == 1 && one_in(world, 2);
     serve(world, request);
 }
 

@@ -24,6 +24,7 @@ static void choose_sizes(struct world *world, tarn_pool_options *options)
     if (options->alignment_bytes > options->chunk_bytes)
         options->alignment_bytes = options->chunk_bytes;
     options->slices = !one_in(world, 4);
+    options->free_waits = one_in(world, 4);
     options->fit = (tarn_fit)below(world, TARN_FIT_TLSF + 1);
     options->growth_factor = 1.0 + (double)below(world, 5) / 2;
     options->growth_bytes_max = one_in(world, 2) ? 0 : about(world, capacity / 8);
@@ -145,7 +146,7 @@ static bool make_simpler(tarn_pool_options *options, tarn_status status)
         return true;
     }
     if (status != TARN_STATUS_NOT_SUPPORTED) return false;
-    options->identifies_streams = options->contiguous = false;
+    options->identifies_streams = options->free_waits = options->contiguous = false;
     options->debug = options->limit_percent = 0;
     if (options->initial_bytes == TARN_INITIAL_ALL) options->initial_bytes = 0;
     if (options->initial_bytes == 0) options->takes_initial_at_once = false;
