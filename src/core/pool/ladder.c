@@ -48,16 +48,31 @@ struct reach {
     bool with_records; /* and for streams with an event on record; requires growth_lock */
 };
 
-static bool is_in_reach(const struct tarn_pool *pool, const void *context, uint32_t region)
+static bool is_dependency_in_reach(const struct tarn_pool *pool, const struct reach *reach,
+                                   struct tn_dependency dependency)
 {
-    const struct reach *reach = context;
-    struct tn_dependency dependency = tn_region_dependency(&pool->own.index.regions[region]);
     if (dependency.streams == 0) return true;
     uint32_t rest = tn_stream_table_uncovered(pool->streams, reach->stream, dependency);
     rest &= ~reach->awaited;
     if (rest != 0 && reach->with_records)
         rest = tn_stream_reuse_unrecorded(pool, rest, dependency.time);
     return rest == 0;
+}
+
+static bool is_in_reach(const struct tarn_pool *pool, const void *context, uint32_t region)
+{
+    return is_dependency_in_reach(pool, context,
+                                  tn_region_dependency(&pool->own.index.regions[region]));
+}
+
+/* What the request's stream can be made to wait for. A made-up stream waits for frees of its kind alone: that is where
+ * the vendor's free would have waited. */
+static struct reach reach_of(const struct tarn_pool *pool, const struct tn_request *request,
+                             uint32_t stream)
+{
+    if (tn_is_any_stream(request->stream))
+        return (struct reach){ stream, tn_stream_reuse_any_frees(pool), false };
+    return (struct reach){ stream, tn_stream_reuse_reachable(pool), true };
 }
 
 /* The best fit in several free sets, a bit each. */
@@ -103,7 +118,7 @@ static struct tn_fit find_awaited_fit(struct tarn_pool *pool, const struct tn_re
                                       uint32_t stream)
 {
     TN_ASSERT(tn_pool_is_growing(pool));
-    const struct reach reach = { stream, tn_stream_reuse_reachable(pool), true };
+    const struct reach reach = reach_of(pool, request, stream);
     uint32_t own = (uint32_t)1 << stream;
     struct tn_fit fit = find_fit_in_reach(pool, request, &reach, TN_FREE_SETS_ALL);
     if (fit.region != TN_REGION_NONE || !unite_for(pool, request, reach.awaited | own)) return fit;
@@ -240,21 +255,17 @@ static enum tn_served serve_from_completed(struct tarn_pool *pool, const struct 
                                       : TN_SERVED_NOTHING_FITS;
 }
 
-/* Finds a slab with free or pending slices, of any stream, whose dependency `stream` has waited for or, with
- * may_wait, can be made to wait for. Returns TN_SLAB_NONE if there is none. */
-static uint32_t find_other_slab(const struct tarn_pool *pool, unsigned slice_class, uint32_t stream,
-                                bool may_wait)
+/* Finds a slab with free or pending slices, of any stream, that is in reach. Returns TN_SLAB_NONE if there is none. */
+static uint32_t find_other_slab(const struct tarn_pool *pool, unsigned slice_class,
+                                const struct reach *reach)
 {
     TN_ASSERT(tn_pool_is_growing(pool));
     TN_ASSERT(tn_pool_is_locked(pool));
-    uint32_t reachable = may_wait ? tn_stream_reuse_reachable(pool) : 0;
     uint32_t slab = TN_SLAB_NONE;
-    while ((slab = tn_slices_find_next(&pool->own.slices, slice_class, slab)) != TN_SLAB_NONE) {
-        struct tn_dependency dependency = tn_slices_dependency(&pool->own.slices, slab);
-        uint32_t rest = tn_stream_table_uncovered(pool->streams, stream, dependency) & ~reachable;
-        if (rest != 0 && may_wait) rest = tn_stream_reuse_unrecorded(pool, rest, dependency.time);
-        if (rest == 0) break;
-    }
+    do {
+        slab = tn_slices_find_next(&pool->own.slices, slice_class, slab);
+    } while (slab != TN_SLAB_NONE &&
+             !is_dependency_in_reach(pool, reach, tn_slices_dependency(&pool->own.slices, slab)));
     return slab;
 }
 
@@ -262,13 +273,14 @@ static uint32_t find_other_slab(const struct tarn_pool *pool, unsigned slice_cla
 static bool has_pending_slice(const struct tarn_pool *pool, const struct tn_request *request,
                               uint32_t stream)
 {
+    const struct reach waiting = reach_of(pool, request, stream), idle = { stream, 0, false };
     unsigned slice_class = request->slice_class;
     return slice_class != TN_SLICE_CLASS_NONE &&
-           find_other_slab(pool, slice_class, stream, false) == TN_SLAB_NONE &&
-           find_other_slab(pool, slice_class, stream, true) != TN_SLAB_NONE;
+           find_other_slab(pool, slice_class, &idle) == TN_SLAB_NONE &&
+           find_other_slab(pool, slice_class, &waiting) != TN_SLAB_NONE;
 }
 
-/* Whether pending memory would hold the request if its work were done, all of which is recorded. */
+/* Whether memory of unnamed frees would hold the request if its work were done. */
 static bool is_worth_waiting(struct tarn_pool *pool, const struct tn_request *request)
 {
     uint32_t stream;
@@ -281,31 +293,30 @@ static bool is_worth_waiting(struct tarn_pool *pool, const struct tn_request *re
     return would_fit;
 }
 
-/* For a made-up stream, which cannot be made to wait: the calling thread waits until the work on such memory is done. It
- * holds no lock meanwhile, because the work may wait for other threads, which free and allocate. */
+/* For a made-up stream, which cannot be made to wait: the calling thread waits. It holds no lock meanwhile, because the
+ * work may wait for other threads, which free and allocate. Memory that was freed on a named stream is recorded, so that
+ * it serves once its work is done. */
 static enum tn_served serve_after_waiting(struct tarn_pool *pool, const struct tn_request *request,
                                           void **address_out)
 {
     enum {
-        YIELDS = 200, /* before it sleeps between two looks */
-        RECORDS = 16  /* in one of so many rounds memory is recorded that was freed meanwhile */
+        YIELDS = 200 /* before it sleeps between two looks */
     };
+    tn_stream_reuse_settle(pool);
     for (unsigned i = 0; !tn_captures_are_under_way(); i++) {
-        if (i % RECORDS == 0)
-            tn_stream_reuse_settle(pool);
-        else
-            (void)tn_stream_reuse_poll(pool);
         enum tn_served served = serve_from_pool(pool, request, address_out);
         if (served != TN_SERVED_NOTHING_FITS || !is_worth_waiting(pool, request)) return served;
-        /* Either some work has ended since, or the vendor fails to record or to tell: then nothing would end the wait. */
-        if (!tn_stream_reuse_is_under_way(pool) && !tn_stream_reuse_poll(pool))
-            return TN_SERVED_NOTHING_FITS;
-        tn_pool_unlock_growth(pool);
-        if (i < YIELDS)
-            tn_thread_yield();
-        else
-            tn_thread_sleep_shortly();
-        tn_pool_lock_growth(pool);
+        bool is_under_way = tn_stream_reuse_is_under_way(pool);
+        if (is_under_way) {
+            tn_pool_unlock_growth(pool);
+            if (i < YIELDS)
+                tn_thread_yield();
+            else
+                tn_thread_sleep_shortly();
+            tn_pool_lock_growth(pool);
+        }
+        /* If nothing is under way and nothing has ended, the vendor fails to tell. Then nothing would end the wait. */
+        if (!tn_stream_reuse_poll(pool) && !is_under_way) return TN_SERVED_NOTHING_FITS;
     }
     return TN_SERVED_NOTHING_FITS;
 }
@@ -328,18 +339,20 @@ static enum tn_served serve_from_awaited(struct tarn_pool *pool, const struct tn
 }
 
 /* Takes a slice of a slab that find_other_slab finds. */
-static bool take_awaited_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
-                               bool may_wait, struct taken *taken)
+static bool take_awaited_slice(struct tarn_pool *pool, const struct tn_request *request,
+                               unsigned slice_class, struct taken *taken)
 {
-    uint32_t slab = find_other_slab(pool, slice_class, taken->stream, false);
-    if (slab == TN_SLAB_NONE && may_wait)
-        slab = find_other_slab(pool, slice_class, taken->stream, true);
+    const struct reach waiting = reach_of(pool, request, taken->stream);
+    const struct reach idle = { taken->stream, 0, false };
+    uint32_t slab = find_other_slab(pool, slice_class, &idle);
+    if (slab == TN_SLAB_NONE && !tn_is_any_stream(request->stream))
+        slab = find_other_slab(pool, slice_class, &waiting);
     if (slab == TN_SLAB_NONE) return false;
     taken->slab = slab;
     taken->slab_stream = tn_slices_slab(&pool->own.slices, slab)->stream;
     taken->dependency = tn_slices_dependency(&pool->own.slices, slab);
     tn_slices_withhold(&pool->own.slices, slab);
-    taken->address = tn_pool_hand_out_slice(pool, &pool->own, slab, size_bytes);
+    taken->address = tn_pool_hand_out_slice(pool, &pool->own, slab, request->size_bytes);
     return true;
 }
 
@@ -350,15 +363,13 @@ static bool take_any_slice(struct tarn_pool *pool, const struct tn_request *requ
     if (!tn_pool_find_introduced_stream(pool, request->stream, &taken->stream)) return false;
     if (tn_pool_is_captured(pool, taken->stream)) return false;
     bool has_others = pool->streams && !tn_captures_are_under_way();
-    bool may_wait = !tn_is_any_stream(request->stream);
     for (unsigned i = request->slice_class; i < pool->own.slices.class_count; i++) {
         taken->slab = TN_SLAB_NONE;
         taken->dependency = TN_DEPENDENCY_NONE;
         taken->address =
             tn_pool_take_slice(pool, &pool->own, i, request->size_bytes, taken->stream);
         if (taken->address) return true;
-        if (has_others && take_awaited_slice(pool, i, request->size_bytes, may_wait, taken))
-            return true;
+        if (has_others && take_awaited_slice(pool, request, i, taken)) return true;
     }
     return false;
 }

@@ -312,24 +312,28 @@ void tn_stream_reuse_end(struct tarn_pool *pool, uint32_t stream, bool is_record
     if (!tn_captures_are_under_way()) poll_stream(pool, stream);
 }
 
-static bool is_ready(const struct tarn_pool *pool, tarn_event event)
+/* The number under which unnamed frees wait, if records cover them all, or TN_STREAM_NONE. */
+static uint32_t find_any_frees(const struct tarn_pool *pool)
 {
-    const tarn_backend *backend = &pool->backend;
-    return backend->operations->event_query(backend->state, event).status != TARN_STATUS_NOT_READY;
+    uint32_t number =
+        tn_stream_table_search(pool->streams, (struct tn_stream_name){ TN_ANY_STREAM_FREES, 0 });
+    bool is_covered = number != TN_STREAM_NONE && pool->streams->streams[number].is_all_recorded;
+    return is_covered ? number : TN_STREAM_NONE;
+}
+
+uint32_t tn_stream_reuse_any_frees(const struct tarn_pool *pool)
+{
+    uint32_t number = find_any_frees(pool);
+    return number == TN_STREAM_NONE ? 0 : (uint32_t)1 << number;
 }
 
 bool tn_stream_reuse_is_under_way(const struct tarn_pool *pool)
 {
-    const struct tn_stream_table *table = pool->streams;
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
-        const struct tn_stream_entry *entry = &table->streams[i];
-        if (entry->record_count > 0 && !is_ready(pool, entry->records[0].event)) return true;
-    }
-    for (uint32_t i = 0; i < table->evicted_count; i++) {
-        const struct tn_evicted_stream *evicted = &table->evicted[i];
-        if (evicted->has_event && !is_ready(pool, evicted->event)) return true;
-    }
-    return false;
+    const tarn_backend *backend = &pool->backend;
+    uint32_t number = find_any_frees(pool);
+    if (number == TN_STREAM_NONE || pool->streams->streams[number].record_count == 0) return false;
+    tarn_event oldest = pool->streams->streams[number].records[0].event;
+    return backend->operations->event_query(backend->state, oldest).status == TARN_STATUS_NOT_READY;
 }
 
 void tn_stream_reuse_settle(struct tarn_pool *pool)

@@ -67,7 +67,10 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
 /* Finds out which records have completed. True: some memory waits for less than before. */
 bool tn_stream_reuse_poll(struct tarn_pool *pool);
 
-/* Whether the vendor says of any record that it has not completed. */
+/* The number of unnamed frees, as a bit, if records cover all of them; else 0. See any_stream.h. */
+uint32_t tn_stream_reuse_any_frees(const struct tarn_pool *pool);
+
+/* Whether the vendor says of the oldest record of unnamed frees that it has not completed. */
 bool tn_stream_reuse_is_under_way(const struct tarn_pool *pool);
 
 /* Records on every known stream that free memory waits for, and polls. Afterwards nothing waits for streams
