@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What tarn's files have behind the process's number, and before .gz. */
+/* The part of the names of tarn's files between the process's number and .gz. */
 #define TN_RUN_FILES_TARN ".tarn"
 
 struct tn_run_file {

@@ -429,7 +429,7 @@ static void describe_commands(FILE *text)
             allocators_text);
 }
 
-/* What stands before the options and, behind a \v, after them. NULL: no memory. */
+/* The text before the options and, behind a \v, the text after them. NULL: no memory. */
 static char *describe(const struct tn_command *command)
 {
     char *described = NULL;

@@ -22,7 +22,7 @@ void *host_grow(void *items, int32_t *capacity, int32_t needed, size_t item_byte
 /* Nanoseconds of a clock that never goes back. */
 int64_t clock_ns(void);
 
-/* What one reading of the clock adds to a time between two readings: the least of many. */
+/* The time that one reading of the clock adds to a time between two readings: the least of many. */
 int64_t clock_cost_ns(void);
 
 #endif

@@ -76,7 +76,7 @@ struct launch_task {
 
 struct host_stream;
 
-/* The lock guards it from its submission on. What `of` has does not change then. */
+/* The lock guards it from its submission on. `of` does not change then. */
 struct host_task {
     struct host_task *next;     /* in the queue */
     struct host_stream *stream; /* the stream of the queue; meaningless when it is done */

@@ -15,23 +15,9 @@
 
 #include "harness/child.h"
 #include "harness/claims.h"
+#include "one_pool.h"
 
 /* --- programs ---------------------------------------------------------------------------------------- */
-
-static tarn_backend backend;
-static tarn_pool *pool;
-static void *address;
-
-static void begin(const char *name)
-{
-    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
-    CHILD_EXPECT(tarn_host_backend_open(NULL, &backend) == TARN_STATUS_OK);
-    options.backend = &backend;
-    options.initial_bytes = (size_t)1 << 20;
-    options.name = name;
-    CHILD_EXPECT(tarn_pool_create(&options, &pool) == TARN_STATUS_OK);
-    CHILD_EXPECT(tarn_pool_alloc(pool, 1000, &address) == TARN_STATUS_OK);
-}
 
 static void end(void)
 {

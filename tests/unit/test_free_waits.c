@@ -429,7 +429,7 @@ static int set_up_over_host(void **state)
     return 0;
 }
 
-/* What a program that moves from cudaMalloc relies on: two streams, none of them named. */
+/* A program that moves from cudaMalloc relies on this: it has two streams, and names none. */
 static void contents_are_right_without_a_name(void **state)
 {
     const tarn_backend_operations *operations = opened.operations;

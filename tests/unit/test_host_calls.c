@@ -246,7 +246,7 @@ static void a_stream_serves_pools_of_all_kinds(void **state)
     assert_int_equal(result[4095], 8);
 }
 
-/* What was freed on one stream goes to another after the first one's work. */
+/* Another stream gets freed memory after the work of the stream that freed it. */
 static void a_pool_makes_a_stream_wait(void **state)
 {
     void *first, *second;

@@ -81,7 +81,7 @@ static tarn_status write_to(FILE *file)
     return status;
 }
 
-static FILE *open_file; /* written now; NULL: none */
+static FILE *_Atomic open_file; /* written now; NULL: none */
 
 static void write_map(FILE *file)
 {
@@ -207,8 +207,8 @@ static void after_fork_in_child(void)
     is_settled = false;
     atomic_store(&is_wanted_at_end, false);
     atomic_store(&is_writing, false); /* its thread is not there */
-    if (open_file)
-        __fpurge(open_file); /* the end of the child would write the parent's bytes again */
+    FILE *inherited = open_file;
+    if (inherited) __fpurge(inherited); /* else the end of the child writes the parent's bytes */
 }
 
 static void watch_forks(void)
@@ -233,7 +233,8 @@ static bool is_output(const struct stat *status)
     return false;
 }
 
-/* Follows a link to a file, which stays, and finds a place beside the file. What is no file cannot be renamed to.
+/* Follows a link to a file, which stays, and finds a place beside the file. A pipe or a device has no such
+ * place, because nothing can be renamed to it.
  * Requires: the lock, and the path. */
 static tarn_status settle_place_beside(void)
 {
