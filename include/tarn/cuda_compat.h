@@ -21,8 +21,8 @@
  *
  *  - Memory is that of the process-wide pools, so tarn_free and tarn_pool_find take these addresses, too. The environment
  *    sets their options.
- *  - tarn_cudaFree does not stop the host where CUDA has an event for all streams, from 12.5 on. So it does not do as a
- *    wait for the device: a program that reads results after cudaFree without a wait of its own must now wait itself.
+ *  - tarn_cudaFree does not stop the host where CUDA has an event for all streams, from 12.5 on. So it is no wait for
+ *    the device: a program that reads results after cudaFree without a wait of its own must now wait itself.
  *    tarn_cudaFreeAsync costs less, see "Frees that wait".
  *  - The frees pass an address that is in no pool on to CUDA, so a program can move part by part. CUDA's frees know
  *    nothing of tarn's addresses.
