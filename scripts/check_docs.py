@@ -14,12 +14,12 @@ function below:
   - a title in quotes in the comments of a public header, as in "Debug mode", is a heading of docs/semantics.md
   - a link whose text is the name of a function, as in [`tn_fail`](../src/base/error.c), leads to the
     file that the function stands in; any other `name` must occur in the file that it links to
-  - a `path` in code type is there: from the root, from the document's folder or from include/; or it
-    is the bare name of some file; a * in it must match something
+  - a `path` in code type is there: from the root, from the document's folder, from include/ or from
+    a folder of bindings/; or it is the bare name of some file; a * in it must match something
   - every tarn_, tn_, TARN_ and TN_ name, in text and in code, is one of the code, outside comments
 Text in angle brackets, or with a part like NAME in capitals, stands for something else.
 
-Plain words are checked in README.md, docs/*.md and the comments of the public headers: see HABITS and
+Plain words are checked in README.md, docs/*.md, docs/using/*.md, and comments of the public headers and the bindings: see HABITS and
 WORDS_MAX. A sentence that must stay as it is goes to ALLOWED, with the reason. PAGE_SIZES has the short pages.
 """
 
@@ -33,13 +33,13 @@ SKIPPED_DOCUMENTS = {"CHANGELOG.md"}
 C_SUFFIXES = {".c", ".h", ".cpp", ".cu", ".cuh", ".hpp"}
 
 # What counts as code that a name can be of, besides files without a suffix, such as scripts.
-CODE_SUFFIXES = C_SUFFIXES | {".cmake", ".in", ".json", ".map", ".py", ".sh", ".txt", ""}
+CODE_SUFFIXES = C_SUFFIXES | {".F90", ".cmake", ".in", ".json", ".map", ".py", ".sh", ".txt", ""}
 
 FENCE = re.compile(r"^\s*(```|~~~)")
 SPAN = re.compile(r"`([^`]+)`")
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 PATH = re.compile(r"[\w.*/-]+")
-FILE_NAME = re.compile(r"\.(c|h|cpp|cu|cuh|hpp|cmake|gz|in|json|map|md|py|sh|txt)$")
+FILE_NAME = re.compile(r"\.(F90|c|h|cpp|cu|cuh|hpp|cmake|gz|in|json|map|md|py|sh|txt)$")
 PLACEHOLDER = re.compile(r"<|\.\.\.|(^|[/_.])[A-Z]{3,}([/_.]|$)")
 KNOWN_CAPITALS = re.compile(r"(README|CHANGELOG|CONTRIBUTING|LICENSE|CMakeLists|CMakePresets)")
 NAME = re.compile(r"(?<![\w/.-])(?:tarn|tn|TARN|TN)_\w+")
@@ -81,8 +81,8 @@ PAGE_SIZES = {
 # Whose headings the public headers name.
 DOCUMENT_OF_TITLES = Path("docs/semantics.md")
 
-PLAIN_DOCUMENTS = ["README.md", "docs/*.md"]
-PLAIN_CODE = ["include/tarn/*.h", "include/tarn/*.cuh"]
+PLAIN_DOCUMENTS = ["README.md", "docs/*.md", "docs/using/*.md"]
+PLAIN_CODE = ["include/tarn/*.h", "include/tarn/*.cuh", "bindings/*/tarn/*"]
 PLAIN_BY_REQUEST = ["**/*.md", "include/tarn/**/*.h", "include/tarn/**/*.cuh", "src/**/*.h", "src/**/*.c"]
 
 HEADING = re.compile(r"#+\s+(.*?)\s*#*$")
@@ -173,7 +173,8 @@ class Tree:
 
     def find(self, document, name):
         """The file or folder that a path in a document means, or None."""
-        for base in (document.parent, Path("."), Path("include"), Path("src")):
+        bindings = [folder for folder in self.folders if folder.parent == Path("bindings")]
+        for base in (document.parent, Path("."), Path("include"), Path("src"), *sorted(bindings)):
             path = (self.root / base / name).resolve()
             if path.is_relative_to(self.root):
                 path = path.relative_to(self.root)

@@ -80,7 +80,10 @@ MAY_INCLUDE = {
     "bench": {"public", "bench", *BENCH_LAYERS, "tests/device_heap:fiber_platform", "tests/device_heap:meetings"},
     "tools": {"public", "tools"},
     "recorders": {"recorders", "record", "base", "public:status", "public:version"},
-    "examples": {"public", "examples"},
+    "examples": {"public", "bindings", "examples"},
+    # Over the public headers alone; they include headers of frameworks and vendors.
+    "bindings": {"public", "bindings"},
+    "tests/bindings": {"public", "bindings", "tests/bindings", "tests/harness"},
 }
 for count, layer in enumerate(BENCH_LAYERS, 1):
     MAY_INCLUDE[layer] = {"public", *BENCH_LAYERS[:count]}
@@ -136,7 +139,7 @@ class Tree:
         self.root = root
         self.files = sorted(
             file.relative_to(root)
-            for top in ("include", "src", "tests", "bench", "examples", "recorders", "tools")
+            for top in ("include", "src", "bindings", "tests", "bench", "examples", "recorders", "tools")
             for file in (root / top).rglob("*")
             if file.suffix in SUFFIXES and file.is_file())
         self.lines = {file: (root / file).read_text().splitlines() for file in self.files}
@@ -149,6 +152,7 @@ class Tree:
         """The included file, from the root; None when it is not of this tree."""
         folders = [file.parent] if quote == '"' else []
         folders += [Path("include"), Path("src"), Path("tests"), Path("bench")]
+        folders += sorted((self.root / "bindings").glob("*/"))
         for folder in folders:
             found = (self.root / folder / name).resolve()
             if found.is_file() and found.is_relative_to(self.root):
