@@ -466,7 +466,7 @@ static void a_stream_of_another_device_is_refused(void **state)
 {
     backend.foreign_stream = C;
     expect_refused_on(TARN_STATUS_INVALID_ARGUMENT, 8 * KIB, C);
-    expect_message("no stream of the test backend's device");
+    expect_message("no stream of the test backend's device, which pool ");
     void *address = alloc_on(8 * KIB, A);
     expect_refused_on(TARN_STATUS_INVALID_ARGUMENT, 8 * KIB, C);
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_free_on(pool, address, C));

@@ -7,6 +7,7 @@
 #include "../../base/process.h"
 #include "../serve/any_stream.h"
 #include "../serve/gather.h"
+#include "../serve/pool_log.h"
 #include "../serve/pool_uses.h"
 
 /* --- one stream, then several ----------------------------------------------------------------- */
@@ -202,7 +203,8 @@ tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream strea
     const char *backend = pool->backend.operations->name;
     if (result.status == TARN_STATUS_INVALID_ARGUMENT) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "%p is no stream of the %s backend's device", stream, backend);
+                              "%p is no stream of the %s backend's device, which %s is on", stream,
+                              backend, tn_pool_title(pool).text);
     }
     if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
