@@ -33,18 +33,19 @@ SKIPPED_DOCUMENTS = {"CHANGELOG.md"}
 C_SUFFIXES = {".c", ".h", ".cpp", ".cu", ".cuh", ".hpp"}
 
 # What counts as code that a name can be of, besides files without a suffix, such as scripts.
-CODE_SUFFIXES = C_SUFFIXES | {".F90", ".cmake", ".in", ".json", ".map", ".py", ".sh", ".txt", ""}
+CODE_SUFFIXES = C_SUFFIXES | {".f90", ".cmake", ".in", ".json", ".map", ".py", ".sh", ".txt", ""}
 
 FENCE = re.compile(r"^\s*(```|~~~)")
 SPAN = re.compile(r"`([^`]+)`")
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 PATH = re.compile(r"[\w.*/-]+")
-FILE_NAME = re.compile(r"\.(F90|c|h|cpp|cu|cuh|hpp|cmake|gz|in|json|map|md|py|sh|txt)$")
+FILE_NAME = re.compile(r"\.(c|h|cpp|cu|cuh|f90|hpp|cmake|gz|in|json|map|md|py|sh|txt)$")
 PLACEHOLDER = re.compile(r"<|\.\.\.|(^|[/_.])[A-Z]{3,}([/_.]|$)")
 KNOWN_CAPITALS = re.compile(r"(README|CHANGELOG|CONTRIBUTING|LICENSE|CMakeLists|CMakePresets)")
 NAME = re.compile(r"(?<![\w/.-])(?:tarn|tn|TARN|TN)_\w+")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+FORTRAN_COMMENT = re.compile(r"(?m)![^\n]*")
 HASH_COMMENT = re.compile(r"(?m)(^|\s)#[^\n]*")
 
 # Habits of language that make a tired reader look twice, each with what to do about it.
@@ -97,6 +98,8 @@ def without_comments(path, text):
     """The code of a file; what a string says counts, since names are in some of them."""
     if path.suffix in C_SUFFIXES or path.suffix == ".map":
         return COMMENT_OR_STRING.sub(lambda m: m[0] if m[0][0] == '"' else " ", text)
+    if path.suffix == ".f90" or path.name.endswith(".f90.in"):
+        return FORTRAN_COMMENT.sub(" ", text)
     if path.suffix in {".in", ".json"}:
         return text
     return HASH_COMMENT.sub(" ", text)
