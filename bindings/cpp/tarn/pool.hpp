@@ -183,6 +183,21 @@ class pool_ref
     tarn_pool *handle_ = nullptr;
 };
 
+// Writes the properties of the pool's memory: its kind, and whether the host may use it. False, and nothing is written, for a
+// pool over memory of the caller's.
+inline bool get_properties(pool_ref pool, tarn_device_properties &properties)
+{
+    tarn_backend backend;
+    const tarn_status status = tarn_pool_get_backend(pool.resolve(), &backend);
+    if (status == TARN_STATUS_NOT_SUPPORTED) return false;
+    check(status);
+    const tarn_backend_result result =
+        backend.operations->get_properties(backend.state, &properties);
+    if (result.status == TARN_STATUS_OK) return true;
+    throw error({ result.status, result.vendor_code, result.vendor_name,
+                  "the backend does not tell what memory the pool has" });
+}
+
 // Owns a pool. While allocations of it are live its end is refused, as a free is: see "Exceptions". The pool then stays.
 class pool
 {
