@@ -9,9 +9,10 @@
  *     cudssDeviceMemHandler_t memory = tarn_cudss_device_memory(NULL);
  *     cudssSetDeviceMemHandler(handle, &memory);          before the first cudssExecute
  *
- * Memory is that of the pool, or with NULL of the process-wide pool of the device that is current when cuDSS allocates. cuDSS
- * names its stream in each call: memory is for use on it, and is freed on it while kernels may still run. So cudssSetStream
- * needs nothing more. A stream of another device is refused.
+ * Memory is that of the pool, or with NULL of the process-wide pool of the device that is current when cuDSS allocates.
+ *
+ * Streams. cuDSS names its stream in each call: memory is for use on it, and is freed on it while kernels may still run. So
+ * cudssSetStream needs nothing more. A stream of another device is refused.
  *
  * If memory is short, or a free is refused, cuDSS gets an error and returns CUDSS_STATUS_ALLOC_FAILED or the like;
  * tarn_last_error has a sentence, in the thread that called.
