@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An array of AMReX's in memory of tarn.
 #include <cstdio>
+#include <exception>
 
 #include <AMReX.H>
 #include <AMReX_FArrayBox.H>
@@ -8,7 +9,7 @@
 #include <tarn/amrex.hpp>
 
 int main(int argc, char **argv)
-{
+try {
     amrex::Initialize(argc, argv);
     {
         tarn::amrex_arena arena;
@@ -18,4 +19,7 @@ int main(int argc, char **argv)
         std::printf("the array is at %p\n", static_cast<void *>(work.dataPtr()));
     }
     amrex::Finalize();
+} catch (const std::exception &failure) {
+    std::fprintf(stderr, "%s\n", failure.what());
+    return 1;
 }

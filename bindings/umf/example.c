@@ -15,12 +15,14 @@ int main(void)
 
     umf_memory_pool_ops_t operations = tarn_umf_pool_ops();
     umf_memory_pool_handle_t pool;
-    if (umfPoolCreate(&operations, provider, NULL, 0, &pool)) return 1;
-    void *field = umfPoolMalloc(pool, 1000 * sizeof(double));
-    printf("the memory is at %p\n", field);
-    umfPoolFree(pool, field);
-    umfPoolDestroy(pool);
+    const umf_result_t result = umfPoolCreate(&operations, provider, NULL, 0, &pool);
+    if (result == UMF_RESULT_SUCCESS) {
+        void *field = umfPoolMalloc(pool, 1000 * sizeof(double));
+        printf("the memory is at %p\n", field);
+        umfPoolFree(pool, field);
+        umfPoolDestroy(pool);
+    }
     umfMemoryProviderDestroy(provider);
     umfOsMemoryProviderParamsDestroy(parameters);
-    return 0;
+    return result == UMF_RESULT_SUCCESS ? 0 : 1;
 }
