@@ -13,9 +13,11 @@
 // This header needs the C++ library alone, no vendor's header. It is the base of all other C++ bindings.
 //
 // Exceptions. tarn::bad_alloc, a std::bad_alloc, if memory is short; else tarn::error, a std::runtime_error. what() is the
-// sentence of tarn_last_error. A free throws nothing: if it is refused, checked builds print the sentence and abort, and
-// others go on, since the pool has changed nothing. Checked builds are those without NDEBUG; to choose, define
-// TARN_CHECK_FREES as 1 or 0, alike in the whole program.
+// sentence of tarn_last_error. A free throws nothing, and neither does the end of a pool. If it is refused, checked builds
+// print the sentence and abort. Other builds go on, since the pool has changed nothing. Checked builds are those without
+// NDEBUG; to choose, define TARN_CHECK_FREES as 1 or 0, alike in the whole program.
+//
+// So checked builds find a pool that ends before its memory, a second free, and memory that is freed to the wrong pool.
 //
 // Threads and streams are those of the calls in tarn/tarn.h. A tarn_stream is a cudaStream_t or hipStream_t.
 #ifndef TARN_POOL_HPP
@@ -53,6 +55,12 @@ class error : public std::runtime_error
     explicit error(const tarn_error &failure)
         : std::runtime_error(failure.message), status_(failure.status),
           vendor_code_(failure.vendor_code)
+    {
+    }
+
+    // For what an adapter itself refuses.
+    error(tarn_status status, const char *message)
+        : std::runtime_error(message), status_(status), vendor_code_(0)
     {
     }
 
@@ -108,7 +116,8 @@ inline void check(tarn_status status)
     throw error(tarn_last_error());
 }
 
-// For the status of a free in a destructor or another place that must not throw.
+// For the status of a free, or of a pool's end, where nothing may be thrown: prints the failure and aborts in checked
+// builds, see "Exceptions".
 inline void check_free(tarn_status status) noexcept
 {
     if (!TARN_CHECK_FREES || status == TARN_STATUS_OK) return;
@@ -135,14 +144,15 @@ class pool_ref
         return handle_;
     }
 
-    // Memory for use on `stream`, at a multiple of the pool's alignment_bytes, 256 by default, and of alignment_bytes.
-    // Zero bytes have an address of their own.
+    // Memory for use on `stream`, at a multiple of the pool's alignment_bytes, 256 by default, and of alignment_bytes, a
+    // power of two. Zero bytes have an address of their own. Throws bad_alloc, or error: the alignment is no power of two,
+    // or the stream is of another device.
     void *allocate(std::size_t size_bytes, tarn_stream stream = nullptr,
                    std::size_t alignment_bytes = 1) const
     {
         void *address = nullptr;
         if (size_bytes == 0) size_bytes = 1;
-        if (alignment_bytes > TARN_ALIGNMENT_BYTES_MIN) {
+        if (!is_alignment_of_every_pool(alignment_bytes)) {
             check(tarn_pool_alloc_aligned_on(resolve(), size_bytes, alignment_bytes, stream,
                                              &address));
         } else if (handle_) {
@@ -153,14 +163,15 @@ class pool_ref
         return address;
     }
 
-    // Frees memory that was used last on `stream`. Null is allowed.
+    // Frees memory that was used last on `stream`; TARN_STREAM_ANY: on any. Null is allowed. A free that is refused: see
+    // "Exceptions".
     void deallocate(void *address, tarn_stream stream = nullptr) const noexcept
     {
         check_free(handle_ ? tarn_pool_free_on(handle_, address, stream)
                            : tarn_free_on(address, stream));
     }
 
-    // The pool, for the calls of tarn/tarn.h.
+    // The pool, for the calls of tarn/tarn.h. Throws what the first tarn_malloc of a process can answer.
     tarn_pool *resolve() const
     {
         if (handle_) return handle_;
@@ -180,6 +191,12 @@ class pool_ref
     }
 
   private:
+    static bool is_alignment_of_every_pool(std::size_t alignment_bytes) noexcept
+    {
+        bool is_power_of_two = alignment_bytes && !(alignment_bytes & (alignment_bytes - 1));
+        return is_power_of_two && alignment_bytes <= TARN_ALIGNMENT_BYTES_MIN;
+    }
+
     tarn_pool *handle_ = nullptr;
 };
 
@@ -198,26 +215,44 @@ inline bool get_properties(pool_ref pool, tarn_device_properties &properties)
                   "the backend does not tell what memory the pool has" });
 }
 
+// The process-wide pool for memory of a kind, of the current device unless `device` is a number. Throws error if the device
+// lacks the kind, and what the creation of the pool can answer.
+inline pool_ref device_pool(tarn_memory_kind kind, int device = TARN_DEVICE_CURRENT)
+{
+    tarn_pool *pool = nullptr;
+    check(tarn_device_pool(device, kind, &pool));
+    return pool;
+}
+
 // Owns a pool. While allocations of it are live its end is refused, as a free is: see "Exceptions". The pool then stays.
+// A pool that was moved from owns nothing. It can be assigned to and destroyed.
 class pool
 {
   public:
-    pool() : pool(tarn_pool_options(TARN_POOL_OPTIONS_INIT))
-    {
-    }
-
+    // Throws error: an option is refused, and what() names it; or there is no device.
     explicit pool(const tarn_pool_options &options)
     {
         check(tarn_pool_create(&options, &handle_));
     }
 
-    pool(pool &&other) noexcept : handle_(std::exchange(other.handle_, nullptr))
+    pool() : pool(tarn_pool_options(TARN_POOL_OPTIONS_INIT))
     {
     }
 
+    // Takes a pool of tarn_pool_create or tarn_pool_create_over, which ends with the result.
+    static pool adopt(tarn_pool *handle) noexcept
+    {
+        return pool(handle);
+    }
+
+    pool(pool &&other) noexcept : handle_(other.release())
+    {
+    }
+
+    // Ends the pool that was owned before.
     pool &operator=(pool &&other) noexcept
     {
-        std::swap(handle_, other.handle_);
+        pool ends(std::exchange(handle_, other.release()));
         return *this;
     }
 
@@ -226,19 +261,65 @@ class pool
         check_free(tarn_pool_destroy(handle_));
     }
 
+    // Null: it was moved from.
     tarn_pool *handle() const noexcept
     {
         return handle_;
     }
 
-    operator pool_ref() const noexcept
+    // Gives the pool to the caller, for tarn_pool_destroy_forced or tarn_pool_abandon for example.
+    tarn_pool *release() noexcept
     {
+        return std::exchange(handle_, nullptr);
+    }
+
+    // Throws std::logic_error if it was moved from: pool_ref(nullptr) would name another pool.
+    operator pool_ref() const
+    {
+        if (!handle_) throw std::logic_error("tarn::pool: it was moved from, and owns no pool");
         return pool_ref(handle_);
     }
 
   private:
+    explicit pool(tarn_pool *handle) noexcept : handle_(handle)
+    {
+    }
+
     tarn_pool *handle_ = nullptr;
 };
+
+// -------------------------------------------------- facts about a pool's memory, for adapters ----
+
+// The backend that the pool has its memory from. Both words are null if that is memory of the caller's. Throws error: the
+// pool has ended.
+inline tarn_backend backend_of(pool_ref pool)
+{
+    tarn_backend backend = {};
+    const tarn_status status = tarn_pool_get_backend(pool.resolve(), &backend);
+    if (status != TARN_STATUS_NOT_SUPPORTED) check(status);
+    return backend;
+}
+
+// The properties of a backend that is there. Throws error: the vendor fails to tell.
+inline tarn_device_properties properties_of(const tarn_backend &backend)
+{
+    tarn_device_properties properties = {};
+    const tarn_backend_result result =
+        backend.operations->get_properties(backend.state, &properties);
+    if (result.status != TARN_STATUS_OK) {
+        throw error(result.status, "the backend's get_properties failed");
+    }
+    return properties;
+}
+
+// Whether calls on a pool over the backend may name TARN_STREAM_ANY.
+inline bool has_any_stream(const tarn_backend &backend) noexcept
+{
+    const tarn_backend_operations *operations = backend.operations;
+    return operations && operations->event_create && operations->event_destroy &&
+           operations->event_record && operations->event_query && operations->stream_wait_event &&
+           operations->synchronize;
+}
 
 // --------------------------------------------------------------------------- owned device memory
 
@@ -276,7 +357,8 @@ class device_delete
 // An array in device memory. Host code must not read or write its elements.
 template <class T> using unique_device_ptr = std::unique_ptr<T[], device_delete>;
 
-// An array of `count` elements, for use on `stream`. No constructor runs: nothing is written to the memory.
+// An array of `count` elements, for use on `stream`. No constructor runs: nothing is written to the memory. Throws what
+// pool_ref::allocate does, and std::bad_array_new_length: the bytes are more than a size_t counts.
 template <class T>
 unique_device_ptr<T> make_device(pool_ref pool, std::size_t count, tarn_stream stream = nullptr)
 {
