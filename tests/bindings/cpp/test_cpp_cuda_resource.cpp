@@ -306,7 +306,7 @@ TEST_CASE("two threads use copies of one resource")
     resource memory(pool);
     const auto work = [memory] {
         stream own;
-        for (size_t i = 1; i < 500; i++) {
+        for (size_t i = 1; i < 100; i++) {
             void *first = memory.allocate(own, i * 100), *second = memory.allocate_sync(i * 100);
             own.fill(first, 1, i * 100);
             memory.deallocate(own, first, i * 100);
