@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tarn/cuda_resource.hpp: a pool as a memory resource of CCCL's cuda::mr, for CUB, Thrust, cuda::buffer and RMM.
+// tarn/cuda_resource.hpp: a pool as a memory resource of CCCL's cuda::mr, for CUB, cuda::buffer and RMM.
 //
 //     #include <tarn/cuda_resource.hpp>
 //
