@@ -54,16 +54,16 @@ class amrex_arena : public amrex::Arena
   public:
     explicit amrex_arena(pool_ref pool = {}) : pool_(pool.resolve())
     {
-        tarn_device_properties properties;
-        if (!get_properties(pool_, properties)) {
+        const tarn_backend backend = backend_of(pool_);
+        if (!backend.operations) { // memory of the caller's
             arena_info.SetDeviceMemory();
             return;
         }
+        const tarn_device_properties properties = properties_of(backend);
 #ifndef AMREX_USE_GPU
         if (!properties.is_host_accessible)
-            throw error(
-                { TARN_STATUS_NOT_SUPPORTED, 0, "",
-                  "AMReX was built for the CPU, and the host cannot use the pool's memory" });
+            throw error(TARN_STATUS_NOT_SUPPORTED,
+                        "AMReX was built for the CPU, and the host cannot use the pool's memory");
 #endif
         if (properties.kind == TARN_MEMORY_KIND_DEVICE) arena_info.SetDeviceMemory();
         if (properties.kind == TARN_MEMORY_KIND_PINNED) arena_info.SetHostAlloc();

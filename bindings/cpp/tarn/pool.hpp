@@ -29,6 +29,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -145,30 +146,31 @@ class pool_ref
     }
 
     // Memory for use on `stream`, at a multiple of the pool's alignment_bytes, 256 by default, and of alignment_bytes, a
-    // power of two. Zero bytes have an address of their own. Throws bad_alloc, or error: the alignment is no power of two,
-    // or the stream is of another device.
-    void *allocate(std::size_t size_bytes, tarn_stream stream = nullptr,
+    // power of two. Without a stream it means what tarn_malloc means, also with free_waits; nullptr names the default stream.
+    // Zero bytes have an address of their own. Throws bad_alloc, or error: the alignment is no power of two, or the stream
+    // is of another device.
+    void *allocate(std::size_t size_bytes, std::optional<tarn_stream> stream = std::nullopt,
                    std::size_t alignment_bytes = 1) const
     {
         void *address = nullptr;
         if (size_bytes == 0) size_bytes = 1;
-        if (!is_alignment_of_every_pool(alignment_bytes)) {
-            check(tarn_pool_alloc_aligned_on(resolve(), size_bytes, alignment_bytes, stream,
-                                             &address));
-        } else if (handle_) {
-            check(tarn_pool_alloc_on(handle_, size_bytes, stream, &address));
+        if (is_alignment_of_every_pool(alignment_bytes)) {
+            check(stream ? allocate_on(size_bytes, *stream, &address)
+                         : allocate_unnamed(size_bytes, &address));
         } else {
-            check(tarn_malloc_on(size_bytes, stream, &address));
+            tarn_pool *pool = resolve();
+            check(stream ? tarn_pool_alloc_aligned_on(pool, size_bytes, alignment_bytes, *stream,
+                                                      &address)
+                         : tarn_pool_alloc_aligned(pool, size_bytes, alignment_bytes, &address));
         }
         return address;
     }
 
-    // Frees memory that was used last on `stream`; TARN_STREAM_ANY: on any. Null is allowed. A free that is refused: see
-    // "Exceptions".
-    void deallocate(void *address, tarn_stream stream = nullptr) const noexcept
+    // Frees memory that was used last on `stream`; TARN_STREAM_ANY: on any. Without a stream it means what tarn_free means.
+    // Null is allowed. A free that is refused: see "Exceptions".
+    void deallocate(void *address, std::optional<tarn_stream> stream = std::nullopt) const noexcept
     {
-        check_free(handle_ ? tarn_pool_free_on(handle_, address, stream)
-                           : tarn_free_on(address, stream));
+        check_free(stream ? free_on(address, *stream) : free_unnamed(address));
     }
 
     // The pool, for the calls of tarn/tarn.h. Throws what the first tarn_malloc of a process can answer.
@@ -191,6 +193,30 @@ class pool_ref
     }
 
   private:
+    tarn_status allocate_on(std::size_t size_bytes, tarn_stream stream,
+                            void **address) const noexcept
+    {
+        return handle_ ? tarn_pool_alloc_on(handle_, size_bytes, stream, address)
+                       : tarn_malloc_on(size_bytes, stream, address);
+    }
+
+    tarn_status allocate_unnamed(std::size_t size_bytes, void **address) const noexcept
+    {
+        return handle_ ? tarn_pool_alloc(handle_, size_bytes, address)
+                       : tarn_malloc(size_bytes, address);
+    }
+
+    tarn_status free_on(void *address, tarn_stream stream) const noexcept
+    {
+        return handle_ ? tarn_pool_free_on(handle_, address, stream)
+                       : tarn_free_on(address, stream);
+    }
+
+    tarn_status free_unnamed(void *address) const noexcept
+    {
+        return handle_ ? tarn_pool_free(handle_, address) : tarn_free(address);
+    }
+
     static bool is_alignment_of_every_pool(std::size_t alignment_bytes) noexcept
     {
         bool is_power_of_two = alignment_bytes && !(alignment_bytes & (alignment_bytes - 1));
@@ -199,21 +225,6 @@ class pool_ref
 
     tarn_pool *handle_ = nullptr;
 };
-
-// Writes the properties of the pool's memory: its kind, and whether the host may use it. False, and nothing is written, for a
-// pool over memory of the caller's.
-inline bool get_properties(pool_ref pool, tarn_device_properties &properties)
-{
-    tarn_backend backend;
-    const tarn_status status = tarn_pool_get_backend(pool.resolve(), &backend);
-    if (status == TARN_STATUS_NOT_SUPPORTED) return false;
-    check(status);
-    const tarn_backend_result result =
-        backend.operations->get_properties(backend.state, &properties);
-    if (result.status == TARN_STATUS_OK) return true;
-    throw error({ result.status, result.vendor_code, result.vendor_name,
-                  "the backend does not tell what memory the pool has" });
-}
 
 // The process-wide pool for memory of a kind, of the current device unless `device` is a number. Throws error if the device
 // lacks the kind, and what the creation of the pool can answer.
@@ -329,7 +340,8 @@ class device_delete
   public:
     device_delete() noexcept = default;
 
-    device_delete(pool_ref pool, tarn_stream stream) noexcept : pool_(pool), stream_(stream)
+    device_delete(pool_ref pool, std::optional<tarn_stream> stream) noexcept
+        : pool_(pool), stream_(stream)
     {
     }
 
@@ -338,20 +350,20 @@ class device_delete
         pool_.deallocate(address, stream_);
     }
 
-    tarn_stream stream() const noexcept
+    std::optional<tarn_stream> stream() const noexcept
     {
         return stream_;
     }
 
     // The memory is freed on another stream than it was allocated on: the one that uses it last.
-    void set_stream(tarn_stream stream) noexcept
+    void set_stream(std::optional<tarn_stream> stream) noexcept
     {
         stream_ = stream;
     }
 
   private:
     pool_ref pool_;
-    tarn_stream stream_ = nullptr;
+    std::optional<tarn_stream> stream_;
 };
 
 // An array in device memory. Host code must not read or write its elements.
@@ -360,7 +372,8 @@ template <class T> using unique_device_ptr = std::unique_ptr<T[], device_delete>
 // An array of `count` elements, for use on `stream`. No constructor runs: nothing is written to the memory. Throws what
 // pool_ref::allocate does, and std::bad_array_new_length: the bytes are more than a size_t counts.
 template <class T>
-unique_device_ptr<T> make_device(pool_ref pool, std::size_t count, tarn_stream stream = nullptr)
+unique_device_ptr<T> make_device(pool_ref pool, std::size_t count,
+                                 std::optional<tarn_stream> stream = std::nullopt)
 {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
                   "nothing constructs or destroys elements in device memory");

@@ -53,10 +53,14 @@ template <class Base> class ginkgo_allocator : public Base
   protected:
     bool serves(int device, tarn_stream stream) const
     {
-        tarn_device_properties mine, theirs;
         if (stream != stream_) return false;
-        if (pool_ == pool_ref() || !get_properties(pool_, mine) || mine.memory_id == 0) return true;
+        if (pool_ == pool_ref()) return true;
+        const tarn_backend own = backend_of(pool_);
+        if (!own.operations) return true; // memory of the caller's
+        const tarn_device_properties mine = properties_of(own);
+        if (mine.memory_id == 0) return true;
         tarn_backend backend;
+        tarn_device_properties theirs;
         check(tarn_backend_open(device, mine.kind, &backend));
         const tarn_status status =
             backend.operations->get_properties(backend.state, &theirs).status;

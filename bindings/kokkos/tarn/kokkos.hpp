@@ -213,7 +213,7 @@ inline std::string kind_name(tarn_memory_kind kind)
 
 [[noreturn]] inline void refuse(const std::string &message)
 {
-    throw error(tarn_error{ TARN_STATUS_INVALID_ARGUMENT, 0, "", message.c_str() });
+    throw error(TARN_STATUS_INVALID_ARGUMENT, message.c_str());
 }
 
 #if KOKKOS_VERSION < 40400
@@ -492,13 +492,9 @@ template <class Base> class PoolSpace
     void check_pool(tarn_stream stream) const
     {
         if (!pool_.handle()) return;
-        tarn_backend backend;
-        tarn_status status = tarn_pool_get_backend(pool_.handle(), &backend);
-        if (status == TARN_STATUS_NOT_SUPPORTED) return; // memory of the caller's: of unknown kind
-        check(status);
-        tarn_device_properties properties;
-        if (backend.operations->get_properties(backend.state, &properties).status != TARN_STATUS_OK)
-            return;
+        const tarn_backend backend = backend_of(pool_);
+        if (!backend.operations) return; // memory of the caller's: of unknown kind
+        const tarn_device_properties properties = properties_of(backend);
         bool is_kind = has_streams ? properties.kind == facts::kind : properties.is_host_accessible;
         if (!is_kind) {
             kokkos_detail::refuse(std::string(name()) + " was given a pool of " +

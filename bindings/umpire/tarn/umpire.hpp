@@ -144,8 +144,8 @@ class umpire_strategy : public umpire::strategy::AllocationStrategy
             require(tarn_device_pool(device_of(parent, kind), kind, &pool));
             return pool;
         }
-        tarn_device_properties properties;
-        if (get_properties(pool, properties) && properties.kind != kind)
+        const tarn_backend backend = backend_of(pool);
+        if (backend.operations && properties_of(backend).kind != kind)
             fail("the pool's memory is of another kind than " + parent.getName());
         return pool;
     }

@@ -293,6 +293,22 @@ TEST_CASE("memory that is freed on a stream serves another one after its work")
     CHECK(second_at == 2);
 }
 
+/* On the host a free that waits has waited when it returns. */
+TEST_CASE("an array without a stream is freed as the pool's option free_waits says")
+{
+    stream a;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.free_waits = true;
+    tarn::pool pool(options);
+    int counter = 0, used_at = 0;
+    step at_use = { &counter, &used_at };
+    tarn::check(tarn_host_launch(note, &at_use, sizeof at_use, a));
+    tarn::make_device<char>(pool, 1000, nullptr).reset(); /* the default stream, by its name */
+    CHECK(used_at == 0);
+    tarn::make_device<char>(pool, 1000).reset();
+    CHECK(used_at == 1);
+}
+
 TEST_CASE("an array is freed on the stream that its owner was told of")
 {
     stream a, b;
