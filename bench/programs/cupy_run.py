@@ -3,7 +3,7 @@
 """
 Runs three of CuPy's own example programs on the allocator that is named, and prints their seconds.
 
-  cupy_run.py --examples FOLDER raw|cupy|async|tarn
+  cupy_run.py --examples FOLDER raw|cupy|async|tarn [cg|gmm|kmeans]...
 
 FOLDER is `examples` of CuPy's sources. The examples are a conjugate gradient, a Gaussian mixture and a k-means, which make
 and drop arrays in each iteration. `raw` is cudaMalloc, `cupy` is CuPy's own pool, `async` is cudaMallocAsync by CuPy. `tarn`
@@ -86,6 +86,7 @@ def main():
     parser = argparse.ArgumentParser(description="Runs CuPy's own examples on the allocator that is named.")
     parser.add_argument("--examples", required=True, metavar="FOLDER", help="of CuPy's sources")
     parser.add_argument("allocator", choices=["raw", "cupy", "async", "tarn"])
+    parser.add_argument("programs", nargs="*", metavar="cg|gmm|kmeans", help="all of them by default")
     options = parser.parse_args()
     for name in ("matplotlib", "matplotlib.pyplot", "scipy.stats"): # for pictures that are not drawn here
         try:
@@ -93,7 +94,11 @@ def main():
         except ImportError:
             sys.modules[name] = types.ModuleType(name)
     use_allocator(options.allocator)
-    for name, run in (("cg", run_cg), ("gmm", run_gmm), ("kmeans", run_kmeans)):
+    known = {"cg": run_cg, "gmm": run_gmm, "kmeans": run_kmeans}
+    for name in options.programs or known:
+        if name not in known:
+            parser.error(f"there is no program {name}")
+        run = known[name]
         sys.path.insert(0, os.path.join(options.examples, name))
         module = __import__(name)
         run(module) # compiles its kernels
