@@ -33,23 +33,15 @@ static const char *const of_library[] = {
 
 /* Of tools, recorders, tests, scripts and the build. */
 static const char *const of_others[] = {
-    "TARN_BACKEND",
-    "TARN_BENCH",
-    "TARN_CHECK_LEVEL",
-    "TARN_CI_OPTIONAL",
-    "TARN_COMMIT",
-    "TARN_COMPUTE_SANITIZER",
-    "TARN_DEBIAN_MIRROR",
-    "TARN_DUMP_POOL",
-    "TARN_DEV_WARNINGS",
-    "TARN_EXPECT_DEVICE",
-    "TARN_FAKE_DRIVER",
-    "TARN_HIP_PLATFORM",
-    "TARN_INSTALL",
-    "TARN_SEED",
-    "TARN_SOURCE",
-    "TARN_HAS_KERNELS",
-    "TARN_TOOLS_IN_SYSTEM_PYTHON",
+    "TARN_BACKEND",         "TARN_BENCH",
+    "TARN_CHECK_LEVEL",     "TARN_CI_OPTIONAL",
+    "TARN_COMMIT",          "TARN_COMPUTE_SANITIZER",
+    "TARN_DEBIAN_MIRROR",   "TARN_DUMP_POOL",
+    "TARN_DEV_WARNINGS",    "TARN_EXPECT_DEVICE",
+    "TARN_FAKE_DRIVER",     "TARN_HIP_PLATFORM",
+    "TARN_INSTALL",         "TARN_SEED",
+    "TARN_SOURCE",          "TARN_HAS_KERNELS",
+    "TARN_TEST_FRAMEWORKS", "TARN_TOOLS_IN_SYSTEM_PYTHON",
 };
 static const char *const begins_of_others[] = {
     "TARN_BUILD_",

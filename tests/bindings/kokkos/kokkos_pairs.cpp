@@ -1,33 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Nanoseconds for an allocation and its end: by tarn alone, over a pool, over HostSpace. Medians of 21 rounds.
-#include <algorithm>
-#include <chrono>
+// Nanoseconds for an allocation and its end: by tarn alone, over a pool, over HostSpace.
 #include <cstdio>
+
 #include <tarn/kokkos.hpp>
+
+#include "bindings/pairs.hpp"
 
 namespace
 {
 
-constexpr int pairs = 20000, rounds = 21;
-
-template <class Pair> void measure(const char *name, Pair pair)
-{
-    double ns[rounds];
-    for (double &result : ns) {
-        auto begin = std::chrono::steady_clock::now();
-        for (int i = 0; i < pairs; i++)
-            pair();
-        result = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin)
-                     .count() /
-                 pairs;
-    }
-    std::sort(ns, ns + rounds);
-    std::printf("  %-34s %7.1f   (%.1f to %.1f)\n", name, ns[rounds / 2], ns[0], ns[rounds - 1]);
-}
-
 template <class Space> void measure_views(const char *name, const Space &space, std::size_t count)
 {
-    measure(name, [&] {
+    measure_pairs(name, [&] {
         Kokkos::View<double *, Space> view(
             Kokkos::view_alloc(space, "a label", Kokkos::WithoutInitializing), count);
     });
@@ -40,30 +24,31 @@ void measure_size(std::size_t count)
     std::printf("%zu bytes\n", size_bytes);
     tarn::pool owned;
     tarn_pool *pool = owned.handle();
-    measure("tarn, in a label", [&] {
+    measure_pairs("tarn, in a label", [&] {
         void *address = nullptr;
         tarn_label_push("a label");
         tarn_pool_alloc_on(pool, size_bytes, nullptr, &address);
         tarn_label_pop();
         tarn_pool_free_on(pool, address, nullptr);
     });
-    measure("tarn, without one", [&] {
+    measure_pairs("tarn, without one", [&] {
         void *address = nullptr;
         tarn_pool_alloc_on(pool, size_bytes, nullptr, &address);
         tarn_pool_free_on(pool, address, nullptr);
     });
-    measure("Kokkos::fence", [&] { tarn::kokkos_detail::fence(); });
+    measure_pairs("Kokkos::fence", [&] { tarn::kokkos_detail::fence(); });
     Pool own(owned), process_wide;
-    measure("PoolSpace, allocate and deallocate",
-            [&] { own.deallocate("a label", own.allocate("a label", size_bytes), size_bytes); });
-    measure("HostSpace, allocate and deallocate", [&] {
+    measure_pairs("PoolSpace, allocate and deallocate", [&] {
+        own.deallocate("a label", own.allocate("a label", size_bytes), size_bytes);
+    });
+    measure_pairs("HostSpace, allocate and deallocate", [&] {
         Kokkos::HostSpace space;
         space.deallocate("a label", space.allocate("a label", size_bytes), size_bytes);
     });
     measure_views("View, a pool of its own", own, count);
     measure_views("View, process-wide pool", process_wide, count);
     measure_views("View, HostSpace", Kokkos::HostSpace(), count);
-    measure("pool_view", [&] {
+    measure_pairs("pool_view", [&] {
         tarn::pool_view<Kokkos::View<double *, Kokkos::HostSpace>> work(own, "a label", count);
     });
 }
