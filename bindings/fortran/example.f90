@@ -9,7 +9,7 @@ program example
     implicit none
     real(8), pointer :: u(:,:), v(:,:)
     type(c_ptr) :: pool
-    character(len=200) :: text
+    character(len=400) :: text
     integer :: stat
 
     call tarn_check(tarn_pool_create(tarn_pool_options(limit_bytes=2**20), pool, name='fields'))

@@ -190,6 +190,7 @@ static void sizes_are_bytes_or_have_a_suffix(void **state)
     expect_initial("64k", 64 * KB);
     expect_initial("700M", 700 * MB);
     expect_initial("700m", 700 * MB);
+    expect_initial("700MiB", 700 * MB);
     expect_initial("2G", 2 * GB);
     expect_initial("2g", 2 * GB);
     expect_initial("1T", TB);
@@ -222,7 +223,7 @@ static void expect_bad_sizes_refused(const char *name)
         "0x400",
         "1e9",
         "1KB",
-        "1KiB",
+        "1KiBit",
         "1P",
         "M",
         "KM",

@@ -507,7 +507,7 @@ static void the_report_says_how_things_stood(void **state)
     expect_message(
         "no free region holds 20 KiB, and the pool cannot grow by the 20 KiB that this takes: it "
         "holds 64 KiB of at most 64 KiB, which limit_bytes sets; of 32 KiB free, the "
-        "largest region has 16 KiB, and the option contiguous would join them");
+        "largest region has 16 KiB, and the option contiguous may join them");
 
     tarn_shortage others;
     pthread_t thread;

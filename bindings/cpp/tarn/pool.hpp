@@ -23,6 +23,10 @@
 #ifndef TARN_POOL_HPP
 #define TARN_POOL_HPP
 
+#if __cplusplus < 201703L
+#error "tarn/pool.hpp needs C++17: compile with -std=c++17 or newer"
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -119,10 +123,10 @@ inline void check(tarn_status status)
 
 // For the status of a free, or of a pool's end, where nothing may be thrown: prints the failure and aborts in checked
 // builds, see "Exceptions".
-inline void check_free(tarn_status status) noexcept
+inline void check_free(tarn_status status, const char *act = "a free") noexcept
 {
     if (!TARN_CHECK_FREES || status == TARN_STATUS_OK) return;
-    std::fprintf(stderr, "tarn: a free was refused: %s\n", tarn_last_error().message);
+    std::fprintf(stderr, "tarn: %s was refused: %s\n", act, tarn_last_error().message);
     std::abort();
 }
 
@@ -269,7 +273,7 @@ class pool
 
     ~pool()
     {
-        check_free(tarn_pool_destroy(handle_));
+        check_free(tarn_pool_destroy(handle_), "the end of a pool");
     }
 
     // Null: it was moved from.

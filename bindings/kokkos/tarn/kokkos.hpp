@@ -233,7 +233,7 @@ class allocation_failure : public Kokkos::Experimental::RawMemoryAllocationFailu
 
     void append_additional_error_information(std::ostream &out) const override
     {
-        out << " It was asked of tarn: " << shortage_.what();
+        out << " In fact tarn was asked: " << shortage_.what();
     }
 
   private:

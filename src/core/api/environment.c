@@ -64,7 +64,7 @@ static bool parse_number(const char *text, size_t *number_out, const char **rest
     return true;
 }
 
-/* Parses 123, 64K, 700M, 2G, 1T. */
+/* Parses 123, 64K, 700M, 2G, 1T, and 700MiB; not 700MB, which some take for a million. */
 static bool parse_bytes(const char *text, size_t *bytes_out)
 {
     static const char suffixes[] = "KMGT";
@@ -74,7 +74,7 @@ static bool parse_bytes(const char *text, size_t *bytes_out)
     const char *suffix = *rest ? strchr(suffixes, toupper((unsigned char)*rest)) : NULL;
     if (suffix) {
         unit = (size_t)1 << 10 * (suffix - suffixes + 1);
-        rest++;
+        rest += strcmp(rest + 1, "iB") == 0 ? 3 : 1;
     }
     return *rest == '\0' && tn_multiply_fits(number, unit, bytes_out);
 }
@@ -93,7 +93,7 @@ static tarn_status read_bytes(const char *name, size_t *bytes)
 {
     const char *value = value_of(name);
     if (!value || parse_bytes(value, bytes)) return TARN_STATUS_OK;
-    return fail_for(name, value, "a number of bytes such as 700M");
+    return fail_for(name, value, "a number of bytes such as 700M, with K, M, G or T");
 }
 
 static tarn_status read_initial(size_t *initial_bytes)
@@ -102,7 +102,8 @@ static tarn_status read_initial(size_t *initial_bytes)
     const char *value = value_of(name);
     if (!value || parse_bytes(value, initial_bytes)) return TARN_STATUS_OK;
     if (strcmp(value, "all") != 0)
-        return fail_for(name, value, "a number of bytes such as 700M, nor \"all\"");
+        return fail_for(name, value,
+                        "a number of bytes such as 700M, with K, M, G or T, nor \"all\"");
     *initial_bytes = TARN_INITIAL_ALL;
     return TARN_STATUS_OK;
 }
@@ -138,7 +139,9 @@ static tarn_status read_limit(struct tn_environment *environment)
         return TARN_STATUS_OK;
     }
     if (!parse_bytes(value, &bytes) || bytes < environment->options.chunk_bytes) {
-        return fail_for(name, value, "at least a chunk in bytes such as 8G, nor 1% to 100%");
+        return fail_for(
+            name, value,
+            "a number of bytes such as 8G, with K, M, G or T, of a chunk or more; nor 1% to 100%");
     }
     environment->options.limit_bytes = bytes;
     environment->options.limit_percent = 0;

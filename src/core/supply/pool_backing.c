@@ -510,6 +510,13 @@ struct free_text {
     char text[160];
 };
 
+/* What may help where free memory is scattered. */
+static const char *tell_contiguous(const struct tarn_pool *pool)
+{
+    return pool->reads_environment ? ", and TARN_CONTIGUOUS=1 may join them"
+                                   : ", and the option contiguous may join them";
+}
+
 /* The bytes that are free, of which the request may find none that it fits into. */
 static struct free_text tell_free(struct tarn_pool *pool, const struct tn_request *request)
 {
@@ -525,7 +532,7 @@ static struct free_text tell_free(struct tarn_pool *pool, const struct tn_reques
     bool would_fit = !pool->range && free_bytes >= request->size_bytes;
     snprintf(told.text, sizeof told.text, "; of %s free, the largest region has %s%s",
              tn_bytes_text(free_bytes).text, tn_bytes_text(largest_count << pool->chunk_log2).text,
-             would_fit ? ", and the option contiguous would join them" : "");
+             would_fit ? tell_contiguous(pool) : "");
     return told;
 }
 

@@ -545,7 +545,7 @@ TEST_CASE("a View that ends after Kokkos, or after its pool, ends the program wi
     CHECK_MESSAGE(late.find("\"late\" ends after Kokkos::finalize") != std::string::npos, late);
 #if TARN_CHECK_FREES
     late = output_of("--end-pool-first");
-    CHECK_MESSAGE(late.find("tarn: a free was refused") != std::string::npos, late);
+    CHECK_MESSAGE(late.find("tarn: the end of a pool was refused") != std::string::npos, late);
     CHECK_MESSAGE(late.find("live") != std::string::npos, late);
     late = output_of("--end-after-pool");
     CHECK_MESSAGE(late.find("tarn: a free was refused") != std::string::npos, late);
