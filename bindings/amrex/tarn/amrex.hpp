@@ -55,7 +55,7 @@ class amrex_arena : public amrex::Arena
     explicit amrex_arena(pool_ref pool = {}) : pool_(pool.resolve())
     {
         const tarn_backend backend = backend_of(pool_);
-        if (!backend.operations) { // memory of the caller's
+        if (!backend.operations) { // memory of the caller's, which only amrex_async_arena can serve
             arena_info.SetDeviceMemory();
             return;
         }

@@ -31,7 +31,8 @@ class memory_resource final : public std::pmr::memory_resource
 {
   public:
     // The process-wide pool that pool_ref() stands for is found here, and stays the resource's. Of a pool over memory of the
-    // caller's, the caller knows that the host can read it.
+    // caller's, the caller knows that the host can read it. Such a pool has no events: memory that a stream used must be
+    // freed there after a wait alone, or the resource may get it too early.
     // Throws error, NOT_SUPPORTED: the host cannot read the pool's memory. INVALID_POOL: the pool has ended.
     explicit memory_resource(pool_ref pool) : pool_(pool.resolve())
     {

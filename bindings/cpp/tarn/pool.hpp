@@ -15,7 +15,8 @@
 // Exceptions. tarn::bad_alloc, a std::bad_alloc, if memory is short; else tarn::error, a std::runtime_error. what() is the
 // sentence of tarn_last_error. A free throws nothing, and neither does the end of a pool. If it is refused, checked builds
 // print the sentence and abort. Other builds go on, since the pool has changed nothing. Checked builds are those without
-// NDEBUG; to choose, define TARN_CHECK_FREES as 1 or 0, alike in the whole program.
+// NDEBUG; to choose, define TARN_CHECK_FREES as 1 or 0. Files of one program must agree, in this or in NDEBUG: otherwise
+// one of the two holds for all, and the linker chooses.
 //
 // So checked builds find a pool that ends before its memory, a second free, and memory that is freed to the wrong pool.
 //
@@ -152,7 +153,7 @@ class pool_ref
     // Memory for use on `stream`, at a multiple of the pool's alignment_bytes, 256 by default, and of alignment_bytes, a
     // power of two. Without a stream it means what tarn_malloc means, also with free_waits; nullptr names the default stream.
     // Zero bytes have an address of their own. Throws bad_alloc, or error: the alignment is no power of two, or the stream
-    // is of another device.
+    // is of another device. An exception that the pool's on_out_of_memory throws passes through.
     void *allocate(std::size_t size_bytes, std::optional<tarn_stream> stream = std::nullopt,
                    std::size_t alignment_bytes = 1) const
     {
@@ -197,14 +198,13 @@ class pool_ref
     }
 
   private:
-    tarn_status allocate_on(std::size_t size_bytes, tarn_stream stream,
-                            void **address) const noexcept
+    tarn_status allocate_on(std::size_t size_bytes, tarn_stream stream, void **address) const
     {
         return handle_ ? tarn_pool_alloc_on(handle_, size_bytes, stream, address)
                        : tarn_malloc_on(size_bytes, stream, address);
     }
 
-    tarn_status allocate_unnamed(std::size_t size_bytes, void **address) const noexcept
+    tarn_status allocate_unnamed(std::size_t size_bytes, void **address) const
     {
         return handle_ ? tarn_pool_alloc(handle_, size_bytes, address)
                        : tarn_malloc(size_bytes, address);
@@ -379,6 +379,7 @@ template <class T>
 unique_device_ptr<T> make_device(pool_ref pool, std::size_t count,
                                  std::optional<tarn_stream> stream = std::nullopt)
 {
+    static_assert(!std::is_const_v<T>, "memory of constant elements would stay undefined");
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
                   "nothing constructs or destroys elements in device memory");
     if (count > SIZE_MAX / sizeof(T)) throw std::bad_array_new_length();

@@ -11,7 +11,8 @@
 // ginkgo_cuda_allocator, ginkgo_hip_allocator: for CudaExecutor and HipExecutor. They take the executor's stream, null for
 // the default stream, and allocate and free on it, as Ginkgo launches its kernels there. An executor on another stream is
 // refused by Ginkgo when it is made; so is one on another device than that of a pool of your own. Give each executor an
-// allocator with its stream; all may share a pool.
+// allocator with its stream; all may share a pool. Ginkgo copies between two executors on the source's stream: if that is
+// another stream than the destination's, call synchronize() of the destination before the copy.
 //
 // ginkgo_cpu_allocator: plain host memory for OmpExecutor and ReferenceExecutor, so that a program runs alike without a GPU.
 //

@@ -50,8 +50,10 @@
 #define TARN_KOKKOS_HPP
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -366,7 +368,9 @@ template <class Base> class PoolSpace
     static void set_default(const PoolSpace &space)
     {
         default_space() = space;
-        Kokkos::push_finalize_hook([] { default_space() = PoolSpace(plain()); });
+        static const bool is_hooked =
+            (Kokkos::push_finalize_hook([] { default_space() = PoolSpace(plain()); }), true);
+        (void)is_hooked;
     }
 
     static constexpr const char *name()
@@ -390,7 +394,7 @@ template <class Base> class PoolSpace
                                instance_ ? device_ : device_of(first), label, size_bytes,
                                logical_bytes);
         } else {
-            return allocate_on(nullptr, device_, label, size_bytes, logical_bytes);
+            return allocate_on(host_stream_, device_, label, size_bytes, logical_bytes);
         }
     }
 
@@ -432,7 +436,12 @@ template <class Base> class PoolSpace
             Kokkos::Profiling::deallocateData(Kokkos::Profiling::make_space_handle(name()), label,
                                               address, logical_bytes ? logical_bytes : size_bytes);
         }
-        pool_.deallocate(address, stream_);
+        if constexpr (has_streams) {
+            pool_.deallocate(address, stream_);
+        } else { // the fence was a wait for all who used it
+            check_free(pool_.handle() ? tarn_pool_free_after(pool_.handle(), address, nullptr, 0)
+                                      : tarn_free_on(address, nullptr));
+        }
     }
 
   private:
@@ -459,10 +468,26 @@ template <class Base> class PoolSpace
         return kokkos_instance<Instance>::device(instance);
     }
 
+    // Kokkos ends the stream of its default instance in finalize.
+    static void retire_default_at_finalize()
+    {
+        if constexpr (has_streams) {
+            static const bool is_hooked =
+                (Kokkos::push_finalize_hook([] { retire(instance_type()); }), true);
+            (void)is_hooked;
+        }
+    }
+
     void *allocate_on(tarn_stream stream, int device, const char *label, std::size_t size_bytes,
                       std::size_t logical_bytes) const
     {
         void *address;
+        if (instance_ && device != device_) {
+            kokkos_detail::refuse(std::string(name()) + " of an instance of device " +
+                                  std::to_string(device_) + " was given one of device " +
+                                  std::to_string(device));
+        }
+        retire_default_at_finalize();
         try {
             kokkos_detail::label_scope scope(label);
             address = pool_on(device).allocate(size_bytes, stream, Kokkos::Impl::MEMORY_ALIGNMENT);
@@ -489,7 +514,7 @@ template <class Base> class PoolSpace
     }
 
     // Refuses a pool of your own that does not go with Base, or with the stream.
-    void check_pool(tarn_stream stream) const
+    void check_pool(tarn_stream stream)
     {
         if (!pool_.handle()) return;
         const tarn_backend backend = backend_of(pool_);
@@ -501,6 +526,9 @@ template <class Base> class PoolSpace
                                   kokkos_detail::kind_name(properties.kind) + " memory, not of " +
                                   kokkos_detail::kind_name(facts::kind) + " memory");
         }
+        if (!has_streams && properties.kind != TARN_MEMORY_KIND_HOST && has_any_stream(backend)) {
+            host_stream_ = TARN_STREAM_ANY; // the device may still use what others freed
+        }
         if constexpr (facts::kind != TARN_MEMORY_KIND_HOST) {
             if (std::strcmp(backend.operations->name, "host") == 0) refuse_host();
         }
@@ -508,7 +536,9 @@ template <class Base> class PoolSpace
             backend.operations->stream_check(backend.state, stream).status ==
                 TARN_STATUS_INVALID_ARGUMENT) {
             kokkos_detail::refuse(std::string(name()) +
-                                  " was given a pool and an instance of different devices");
+                                  " was given a pool and an instance of different devices; that of "
+                                  "the instance is device " +
+                                  std::to_string(device_));
         }
     }
 
@@ -520,8 +550,9 @@ template <class Base> class PoolSpace
 
     pool_ref pool_;                                                // null: process-wide pools
     tarn_stream stream_ = has_streams ? TARN_STREAM_ANY : nullptr; // in whose order Views end
-    int device_ = TARN_DEVICE_CURRENT;                             // of the instance
-    std::shared_ptr<const void> instance_;                         // null: none was given
+    tarn_stream host_stream_ = nullptr;    // without instances: what allocations are for
+    int device_ = TARN_DEVICE_CURRENT;     // of the instance
+    std::shared_ptr<const void> instance_; // null: none was given
 };
 
 // --------------------------------------------------------------------------------- memory of Views
@@ -533,7 +564,8 @@ template <class Base> class PoolSpace
 //     tarn::pool_view<Kokkos::View<double *, Kokkos::CudaSpace>> work(space, instance, "work", n);
 //     Kokkos::parallel_for(..., f(work.view()));
 //
-// With an instance the memory is for use on that instance, else on any. It ends in the order that the space says.
+// With an instance the memory is for use on that instance. Without one it is for use on any, but in a space of the default
+// instance on that one alone. It ends in the order that the space says.
 template <class View> class pool_view
 {
     static_assert(std::is_trivially_copyable_v<typename View::non_const_value_type> &&
@@ -548,8 +580,7 @@ template <class View> class pool_view
 
     template <class... Extents>
     pool_view(const space_type &space, const std::string &label, Extents... extents)
-        : space_(space), label_(label),
-          size_bytes_(view_type::required_allocation_size(std::size_t(extents)...)),
+        : space_(space), label_(label), size_bytes_(bytes_of(std::size_t(extents)...)),
           view_(at(space_.allocate(label_.c_str(), size_bytes_)), std::size_t(extents)...)
     {
     }
@@ -558,8 +589,7 @@ template <class View> class pool_view
               class = std::enable_if_t<Kokkos::is_execution_space<Instance>::value>>
     pool_view(const space_type &space, const Instance &instance, const std::string &label,
               Extents... extents)
-        : space_(space), label_(label),
-          size_bytes_(view_type::required_allocation_size(std::size_t(extents)...)),
+        : space_(space), label_(label), size_bytes_(bytes_of(std::size_t(extents)...)),
           view_(at(space_.allocate(instance, label_.c_str(), size_bytes_)), std::size_t(extents)...)
     {
     }
@@ -578,6 +608,16 @@ template <class View> class pool_view
     }
 
   private:
+    // Kokkos's own sum may wrap.
+    template <class... Extents> static std::size_t bytes_of(Extents... extents)
+    {
+        std::size_t most = SIZE_MAX / sizeof(typename View::value_type);
+        for (std::size_t extent : { std::size_t{ 1 }, extents... }) {
+            if (extent != 0 && (most /= extent) == 0) throw std::bad_array_new_length();
+        }
+        return view_type::required_allocation_size(extents...);
+    }
+
     typename view_type::pointer_type at(void *address)
     {
         address_ = address;

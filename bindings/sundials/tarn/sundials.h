@@ -17,8 +17,11 @@
  * SUNMEMTYPE_UVM are always of process-wide pools. Addresses are multiples of 256.
  *
  * Streams. `queue` points to the stream, as in SUNDIALS' own helpers; NULL: the helper's default queue, which SUNDIALS has
- * from 7.3, else the default stream. Device memory is for use on the stream, and is freed on it while kernels may still
- * run. Memory that the host can use is ready for the host at once: an allocation waits if no other memory is free.
+ * from 7.3. Device memory is for use on the stream, and is freed on it while kernels may still run. Where SUNDIALS names no
+ * queue, as its matrices and solvers do, a free waits for all work on the device, as cudaFree does, and an allocation gets
+ * memory that no stream uses: TARN_STREAM_ANY. An allocation on the default stream gets such memory, too, because a vector
+ * is made there before it gets its policy. Memory that the host can use is ready for the host at once: an allocation waits
+ * if no other memory is free. So the pool must have a backend with events, as all have but pools over memory of yours.
  *
  * Failures are returned, SUN_ERR_MALLOC_FAIL and SUN_ERR_EXT_FAIL in SUNDIALS 7, -1 in 6. tarn_last_error has a sentence.
  * After a free that is refused the SUNMemory is as it was.
@@ -73,7 +76,7 @@ static inline void *tarn_sundials_queue(SUNMemoryHelper helper, void *queue)
 
 static inline tarn_stream tarn_sundials_stream(SUNMemoryHelper helper, void *queue)
 {
-    tarn_stream stream = NULL;
+    tarn_stream stream = TARN_STREAM_ANY;
     queue = tarn_sundials_queue(helper, queue);
     if (queue) memcpy(&stream, queue, sizeof stream);
     return stream;
@@ -100,14 +103,16 @@ static inline int tarn_sundials_alloc(SUNMemoryHelper helper, SUNMemory *memory_
     const tarn_sundials_content *content = tarn_sundials_content_of(helper);
     tarn_stream stream = TARN_STREAM_ANY; /* the host may write it at once */
     tarn_memory_kind kind = TARN_MEMORY_KIND_DEVICE;
-    if (type == SUNMEMTYPE_DEVICE)
-        stream = tarn_sundials_stream(helper, queue);
-    else if (type == SUNMEMTYPE_PINNED)
+    if (type == SUNMEMTYPE_DEVICE) {
+        const tarn_stream named = tarn_sundials_stream(helper, queue);
+        if (named) stream = named;
+    } else if (type == SUNMEMTYPE_PINNED) {
         kind = TARN_MEMORY_KIND_PINNED;
-    else if (type == SUNMEMTYPE_UVM)
+    } else if (type == SUNMEMTYPE_UVM) {
         kind = TARN_MEMORY_KIND_SHARED;
-    else
+    } else {
         return SUNMemoryHelper_Alloc(content->vendor, memory_out, size_bytes, type, queue);
+    }
 
     tarn_status status = TARN_STATUS_OK;
     tarn_pool *pool = type == SUNMEMTYPE_DEVICE ? content->pool : NULL;
@@ -159,13 +164,14 @@ static inline int tarn_sundials_copy_async(SUNMemoryHelper helper, SUNMemory des
                                      size_bytes, tarn_sundials_queue(helper, queue));
 }
 
-#if SUNDIALS_VERSION_MAJOR >= 7
+#if SUNDIALS_VERSION_MAJOR >= 7 || SUNDIALS_VERSION_MINOR >= 5
+#define TARN_SUNDIALS_HAS_STATS
 /* Of pageable memory alone; of the rest, tarn_pool_stats tells. */
-static inline SUNErrCode tarn_sundials_stats(SUNMemoryHelper helper, SUNMemoryType type,
-                                             unsigned long *alloc_count, unsigned long *free_count,
-                                             size_t *live_bytes, size_t *live_bytes_max)
+static inline int tarn_sundials_stats(SUNMemoryHelper helper, SUNMemoryType type,
+                                      unsigned long *alloc_count, unsigned long *free_count,
+                                      size_t *live_bytes, size_t *live_bytes_max)
 {
-    if (type != SUNMEMTYPE_HOST) return SUN_ERR_NOT_IMPLEMENTED;
+    if (type != SUNMEMTYPE_HOST) return TARN_SUNDIALS_FAILED;
     return SUNMemoryHelper_GetAllocStats(tarn_sundials_content_of(helper)->vendor, type,
                                          alloc_count, free_count, live_bytes, live_bytes_max);
 }
@@ -206,7 +212,7 @@ static inline SUNMemoryHelper tarn_sundials_helper(SUNMemoryHelper vendor, tarn_
     helper->ops->copyasync = tarn_sundials_copy_async;
     helper->ops->clone = tarn_sundials_clone;
     helper->ops->destroy = tarn_sundials_destroy;
-#if SUNDIALS_VERSION_MAJOR >= 7
+#ifdef TARN_SUNDIALS_HAS_STATS
     helper->ops->getallocstats = tarn_sundials_stats;
 #endif
     return helper;

@@ -146,7 +146,12 @@ static inline umf_result_t tarn_umf_initialize(umf_memory_provider_handle_t prov
                                                const void *parameters, void **pool_out)
 {
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
-    if (parameters) options = *(const tarn_pool_options *)parameters;
+    if (parameters) { /* of an older version of the header it is shorter */
+        const size_t bytes = *(const size_t *)parameters;
+        if (bytes > sizeof options) return UMF_RESULT_ERROR_INVALID_ARGUMENT;
+        memcpy(&options, parameters, bytes);
+        options.struct_bytes = sizeof options;
+    }
     if (options.backend) return UMF_RESULT_ERROR_INVALID_ARGUMENT;
     tarn_umf_pool *self = (tarn_umf_pool *)calloc(1, sizeof *self);
     if (!self) return UMF_RESULT_ERROR_OUT_OF_HOST_MEMORY;

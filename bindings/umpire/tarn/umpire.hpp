@@ -15,9 +15,10 @@
 // of the parent's device, pinned memory for PINNED, managed memory for UM, plain host memory for HOST. Another argument
 // names a pool of your own, as a tarn::pool_ref, whose kind must be the parent's. It must outlive the allocations.
 //
-// Streams. Umpire's calls name none. If all work on the memory is on one stream, whichever it is, nothing is to be done; if
-// that is not the default stream, and other parts of the program use the pool too, pass the stream as the last argument. A
-// program with several streams sets TARN_FREE=waits, or the option free_waits of its own pool. Umpire's own pools
+// Streams. Umpire's calls name none. If all work on the memory is on one stream, whichever it is, nothing is to be done. If
+// that is not the default stream, and other parts of the program use the pool too, pass the stream as the last argument, as
+// tarn_stream(stream); before it stands the pool, tarn::pool_ref() for the process-wide one. A program with several streams
+// sets TARN_FREE=waits, or the option free_waits of its own pool. Umpire's own pools
 // never wait: what is right with them, in a pool that Umpire uses alone, is right here.
 //
 // Threads. tarn may be called by all at once. Umpire's books of an allocator may not, unless a ThreadSafeAllocator lies above.

@@ -166,6 +166,22 @@ TEST_CASE("an allocation beyond the limit throws the pool's sentence")
     }
 }
 
+bool throw_out(void *, tarn_pool *, size_t, unsigned)
+{
+    throw std::domain_error("the program's own");
+}
+
+TEST_CASE("an exception of on_out_of_memory passes through")
+{
+    tarn_pool_options options = limited(1 << 20);
+    options.on_out_of_memory = throw_out;
+    tarn::pool pool(options);
+    CHECK_THROWS_AS(tarn::make_device<char>(pool, 2 << 20), std::domain_error);
+    CHECK_THROWS_AS(tarn::make_device<char>(pool, 2 << 20, nullptr), std::domain_error);
+    CHECK_THROWS_AS(tarn::pool_ref(pool).allocate(2 << 20, nullptr, 4096), std::domain_error);
+    CHECK(live_count(pool) == 0);
+}
+
 TEST_CASE("a wrong option throws with its name")
 {
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;

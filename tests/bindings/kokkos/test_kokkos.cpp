@@ -21,8 +21,9 @@ struct queue {
 
     tarn_stream stream = nullptr;
     static inline int live_count = 0; /* of instances that are there */
+    static inline tarn_stream of_default = nullptr;
 
-    queue()
+    queue() : stream(of_default)
     {
         live_count++;
     }
@@ -552,8 +553,50 @@ TEST_CASE("a View that ends after Kokkos, or after its pool, ends the program wi
 #endif
 }
 
+/* Memory that was freed on the default instance's stream, after that stream has ended with Kokkos. */
+int end_default_instance(int argc, char **argv)
+{
+    static tarn_stream ended;
+    static tarn_backend_operations plain, watched;
+    tarn_backend host;
+    tarn_stream other;
+    tarn::check(tarn_host_backend_open(nullptr, &host));
+    plain = watched = *host.operations;
+    watched.event_record = [](void *state, tarn_event event, tarn_stream stream) {
+        if (stream == ended) std::puts("a record on a stream that has ended");
+        return plain.event_record(state, event, stream);
+    };
+    host.operations = &watched;
+    tarn_pool_options options = limited(1 << 20);
+    options.backend = &host;
+    tarn::pool pool(options);
+    tarn::check(tarn_host_stream_create(&queue::of_default));
+    tarn::check(tarn_host_stream_create(&other));
+    Kokkos::initialize(argc, argv);
+    {
+        Queued space(pool, queue());
+        space.deallocate(space.allocate(900000), 900000);
+    }
+    Kokkos::finalize();
+    tarn::check(tarn_host_stream_destroy(queue::of_default));
+    ended = queue::of_default;
+    void *address =
+        tarn::pool_ref(pool).allocate(900000, other); /* the limit leaves no other memory */
+    std::puts("served");
+    tarn::pool_ref(pool).deallocate(address, other);
+    return 1; /* as the other endings */
+}
+
+TEST_CASE("the default instance is retired before Kokkos ends its stream")
+{
+    std::string words = output_of("--end-default");
+    CHECK_MESSAGE(words.find("served") != std::string::npos, words);
+    CHECK_MESSAGE(words.find("has ended") == std::string::npos, words);
+}
+
 int end_late(const std::string &mode, int argc, char **argv)
 {
+    if (mode == "--end-default") return end_default_instance(argc, argv);
     Kokkos::initialize(argc, argv);
     if (mode == "--end-after-kokkos") {
         View late("late", 10);
@@ -634,6 +677,30 @@ std::size_t count_others(void *address, const queue &instance)
     for (std::size_t i = 0; i < size_bytes; i++)
         count += static_cast<unsigned char *>(address)[i] != 2;
     return count;
+}
+
+/* Of a pool that others use on a stream, too: the host writes at once. */
+TEST_CASE("a View of the host does not get memory that a stream still uses")
+{
+    tarn::pool pool(two_instances::one_chunk()); /* of kind DEVICE, which the host can read here */
+    tarn::pool_ref ref = pool;
+    void *used = ref.allocate(size_bytes, nullptr);
+    write(used, 1, queue());
+    ref.deallocate(used, nullptr);
+    Pool space(pool);
+    void *next = space.allocate(size_bytes);
+    std::memset(next, 2, size_bytes);
+    tarn::check(tarn_host_synchronize());
+    CHECK(static_cast<unsigned char *>(next)[0] == 2);
+    space.deallocate(next, size_bytes);
+}
+
+TEST_CASE("more elements than addresses are refused by a pool_view")
+{
+    using Work = tarn::pool_view<Kokkos::View<double **, Host>>;
+    CHECK_THROWS_AS(Work(Pool(), "work", std::size_t{ 1 } << 61, 1), std::bad_array_new_length);
+    CHECK_THROWS_AS(Work(Pool(), "work", std::size_t{ 1 } << 31, std::size_t{ 1 } << 31),
+                    std::bad_array_new_length);
 }
 
 TEST_CASE("an allocation of no instance waits, at its end, for all of them")

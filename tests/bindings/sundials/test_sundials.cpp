@@ -208,6 +208,40 @@ TEST_CASE("device memory is in the order of the stream that the queue points to"
     CHECK(live_count(pool) == 0);
 }
 
+/* As of matrices and solvers, which work on streams of their own. */
+TEST_CASE("without a queue device memory is not handed out while any stream uses it")
+{
+    tarn::pool pool;
+    helper helper(pool.handle());
+    stream stream;
+    SUNMemory memory = helper.alloc(50000, SUNMEMTYPE_DEVICE);
+    unsigned char *bytes = static_cast<unsigned char *>(memory->ptr);
+    bytes[0] = 0;
+    tarn::check(tarn_host_fill(bytes, 7, 1, stream.handle));
+    helper.dealloc(memory);
+    memory = helper.alloc(50000, SUNMEMTYPE_DEVICE);
+    CHECK((memory->ptr != bytes || bytes[0] == 7));
+    tarn::check(tarn_host_stream_synchronize(stream.handle));
+    helper.dealloc(memory);
+}
+
+/* A vector is made on the default stream, and then told another one. */
+TEST_CASE("memory from the default stream may be used on any")
+{
+    tarn::pool pool;
+    helper helper(pool.handle());
+    tarn_stream default_stream = nullptr;
+    stream other;
+    SUNMemory memory = helper.alloc(50000, SUNMEMTYPE_DEVICE, &default_stream);
+    unsigned char *bytes = static_cast<unsigned char *>(memory->ptr);
+    bytes[0] = 0;
+    tarn::check(tarn_host_fill(bytes, 7, 1, nullptr));
+    helper.dealloc(memory, &default_stream);
+    memory = helper.alloc(50000, SUNMEMTYPE_DEVICE, &default_stream);
+    CHECK((memory->ptr != bytes || bytes[0] == 7));
+    helper.dealloc(memory, &other.handle);
+}
+
 TEST_CASE("memory that the host may use is not handed out while a stream uses it")
 {
     helper helper;
