@@ -10,8 +10,8 @@
 #ifdef TARN_STAND_IN
 #define TARN_STAND_IN_GPU
 #endif
+#include "bindings/support.hpp"
 #include "tarn/amrex.hpp"
-#include "tarn/host.h"
 #ifndef TARN_STAND_IN
 #include <AMReX_GpuContainers.H>
 #include <AMReX_MultiFab.H>
@@ -19,20 +19,6 @@
 
 namespace
 {
-
-tarn_allocation found_at(const void *address)
-{
-    tarn_allocation found = TARN_ALLOCATION_INIT;
-    tarn::check(tarn_pool_find(address, &found));
-    return found;
-}
-
-size_t live_count(tarn::pool_ref pool)
-{
-    tarn_stats stats = TARN_STATS_INIT;
-    tarn::check(tarn_pool_stats(pool.resolve(), &stats));
-    return stats.live_count;
-}
 
 TEST_CASE("an arena without a pool serves from the process-wide one")
 {
@@ -158,29 +144,18 @@ TEST_CASE("an arena has the pool's kind of memory")
     CHECK_FALSE(host->isPinned());
 }
 
-class stream
+class stream : public basic_stream<tarn_stream>
 {
   public:
-    stream()
-    {
-        tarn::check(tarn_host_stream_create(&handle));
-    }
-
-    stream(const stream &) = delete;
-
     ~stream()
     {
         amrex::Gpu::current_stream = nullptr;
-        tarn::check_free(tarn_stream_retire(handle));
-        tarn::check_free(tarn_host_stream_destroy(handle));
     }
 
     void make_current() const
     {
         amrex::Gpu::current_stream = handle;
     }
-
-    tarn_stream handle;
 };
 
 TEST_CASE("memory of another part's stream is ready when an arena hands it out")

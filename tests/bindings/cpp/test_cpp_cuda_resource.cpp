@@ -12,8 +12,8 @@
 #include <type_traits>
 
 #include "bindings/death.hpp"
+#include "bindings/support.hpp"
 #include "tarn/cuda_resource.hpp"
-#include "tarn/host.h"
 
 using resource = tarn::cuda_resource;
 using host_resource = tarn::cuda_host_resource;
@@ -141,13 +141,6 @@ tarn_pool_options small_pool()
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.limit_bytes = 1 << 20;
     return options;
-}
-
-size_t live_count(tarn::pool_ref pool)
-{
-    tarn_stats stats = TARN_STATS_INIT;
-    tarn::check(tarn_pool_stats(pool.resolve(), &stats));
-    return stats.live_count;
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */

@@ -10,18 +10,11 @@
 #include <vector>
 
 #include "bindings/death.hpp"
-#include "tarn/host.h"
+#include "bindings/support.hpp"
 #include "tarn/memory_resource.hpp"
 
 namespace
 {
-
-size_t live_count(tarn::pool_ref pool)
-{
-    tarn_stats stats = TARN_STATS_INIT;
-    tarn::check(tarn_pool_stats(pool.resolve(), &stats));
-    return stats.live_count;
-}
 
 /* The host backend, under another name for what its memory is or can. */
 class changed_backend

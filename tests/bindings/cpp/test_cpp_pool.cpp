@@ -8,18 +8,12 @@
 #include <vector>
 
 #include "bindings/death.hpp"
-#include "tarn/host.h"
-#include "tarn/pool.hpp"
+#include "bindings/support.hpp"
 
 namespace
 {
 
-size_t live_count(tarn::pool_ref pool)
-{
-    tarn_stats stats = TARN_STATS_INIT;
-    tarn::check(tarn_pool_stats(pool.resolve(), &stats));
-    return stats.live_count;
-}
+using stream = basic_stream<tarn_stream>;
 
 tarn_pool_options limited(size_t limit_bytes)
 {
@@ -27,32 +21,6 @@ tarn_pool_options limited(size_t limit_bytes)
     options.limit_bytes = limit_bytes;
     return options;
 }
-
-/* A stream of the host. Work on it runs only when somebody waits. */
-class stream
-{
-  public:
-    stream()
-    {
-        tarn::check(tarn_host_stream_create(&handle_));
-    }
-
-    stream(const stream &) = delete;
-
-    ~stream()
-    {
-        tarn_stream_retire(handle_);
-        tarn_host_stream_destroy(handle_);
-    }
-
-    operator tarn_stream() const
-    {
-        return handle_;
-    }
-
-  private:
-    tarn_stream handle_ = nullptr;
-};
 
 bool contains(const std::string &text, const char *part)
 {

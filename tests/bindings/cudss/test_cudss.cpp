@@ -5,26 +5,11 @@
 
 #include <string>
 
+#include "bindings/support.hpp"
 #include "tarn/cudss.h"
-#include "tarn/host.h"
-#include "tarn/pool.hpp"
 
 namespace
 {
-
-tarn_allocation found_at(const void *address)
-{
-    tarn_allocation found = TARN_ALLOCATION_INIT;
-    tarn::check(tarn_pool_find(address, &found));
-    return found;
-}
-
-size_t live_count(tarn::pool_ref pool)
-{
-    tarn_stats stats = TARN_STATS_INIT;
-    tarn::check(tarn_pool_stats(pool.resolve(), &stats));
-    return stats.live_count;
-}
 
 /* What cuDSS does with a handler. */
 struct solver {
@@ -47,30 +32,7 @@ struct solver {
     cudssDeviceMemHandler_t memory;
 };
 
-class stream
-{
-  public:
-    stream()
-    {
-        tarn::check(tarn_host_stream_create(&handle_));
-    }
-
-    stream(const stream &) = delete;
-
-    ~stream()
-    {
-        tarn::check_free(tarn_stream_retire(handle_));
-        tarn::check_free(tarn_host_stream_destroy(handle_));
-    }
-
-    operator cudaStream_t() const
-    {
-        return static_cast<cudaStream_t>(handle_);
-    }
-
-  private:
-    tarn_stream handle_;
-};
+using stream = basic_stream<cudaStream_t>;
 
 TEST_CASE("without a pool the process-wide one serves")
 {

@@ -8,25 +8,11 @@
 
 #include <ginkgo/ginkgo.hpp>
 
+#include "bindings/support.hpp"
 #include "tarn/ginkgo.hpp"
-#include "tarn/host.h"
 
 namespace
 {
-
-tarn_allocation found_at(const void *address)
-{
-    tarn_allocation found = TARN_ALLOCATION_INIT;
-    tarn::check(tarn_pool_find(address, &found));
-    return found;
-}
-
-size_t live_count(tarn::pool_ref pool)
-{
-    tarn_stats stats = TARN_STATS_INIT;
-    tarn::check(tarn_pool_stats(pool.resolve(), &stats));
-    return stats.live_count;
-}
 
 TEST_CASE("arrays of the host lie in the process-wide pool of host memory")
 {
@@ -56,37 +42,12 @@ TEST_CASE("a shortage is tarn::bad_alloc, with the pool's sentence")
 /* The real executors ask for a device. Of these the stand-in makes use of the allocators alone. */
 #ifdef TARN_STAND_IN
 
-template <class Handle> class stream
-{
-  public:
-    stream()
-    {
-        tarn::check(tarn_host_stream_create(&handle_));
-    }
-
-    stream(const stream &) = delete;
-
-    ~stream()
-    {
-        tarn::check_free(tarn_stream_retire(handle_));
-        tarn::check_free(tarn_host_stream_destroy(handle_));
-    }
-
-    operator Handle *() const
-    {
-        return static_cast<Handle *>(handle_);
-    }
-
-  private:
-    tarn_stream handle_;
-};
-
 template <class Executor, class Allocator, class Handle> void expect_stream_order()
 {
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.initial_bytes = options.limit_bytes = 64 << 10;
     tarn::pool pool(options);
-    stream<Handle> first, second;
+    basic_stream<Handle *> first, second;
     auto on_first = Executor::create(0, nullptr, std::make_shared<Allocator>(first, pool), first);
     auto on_second =
         Executor::create(0, nullptr, std::make_shared<Allocator>(second, pool), second);
@@ -120,7 +81,7 @@ TEST_CASE("executors share a pool in the order of their streams, with HIP")
 
 TEST_CASE("an executor on another stream than the allocator's is refused")
 {
-    stream<CUstream_st> first, second;
+    basic_stream<CUstream_st *> first, second;
     auto allocator = std::make_shared<tarn::ginkgo_cuda_allocator>(first);
     CHECK_THROWS_AS(gko::CudaExecutor::create(0, nullptr, allocator, second), std::runtime_error);
     CHECK_THROWS_AS(gko::CudaExecutor::create(0, nullptr, allocator, nullptr), std::runtime_error);

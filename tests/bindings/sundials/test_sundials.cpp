@@ -8,12 +8,13 @@
 #include <sundials/sundials_context.h>
 #include <sunmemory/sunmemory_system.h>
 
-#include "tarn/host.h"
-#include "tarn/pool.hpp"
+#include "bindings/support.hpp"
 #include "tarn/sundials.h"
 
 namespace
 {
+
+using stream = basic_stream<tarn_stream>;
 
 class context
 {
@@ -84,39 +85,6 @@ class helper
     context context_;
     SUNMemoryHelper handle_;
 };
-
-class stream
-{
-  public:
-    stream()
-    {
-        tarn::check(tarn_host_stream_create(&handle));
-    }
-
-    stream(const stream &) = delete;
-
-    ~stream()
-    {
-        tarn::check_free(tarn_stream_retire(handle));
-        tarn::check_free(tarn_host_stream_destroy(handle));
-    }
-
-    tarn_stream handle;
-};
-
-tarn_allocation found_at(const void *address)
-{
-    tarn_allocation found = TARN_ALLOCATION_INIT;
-    tarn::check(tarn_pool_find(address, &found));
-    return found;
-}
-
-size_t live_count(tarn::pool_ref pool)
-{
-    tarn_stats stats = TARN_STATS_INIT;
-    tarn::check(tarn_pool_stats(pool.resolve(), &stats));
-    return stats.live_count;
-}
 
 tarn_pool *process_wide(tarn_memory_kind kind)
 {
@@ -213,15 +181,15 @@ TEST_CASE("without a queue device memory is not handed out while any stream uses
 {
     tarn::pool pool;
     helper helper(pool.handle());
-    stream stream;
+    stream used;
     SUNMemory memory = helper.alloc(50000, SUNMEMTYPE_DEVICE);
     unsigned char *bytes = static_cast<unsigned char *>(memory->ptr);
     bytes[0] = 0;
-    tarn::check(tarn_host_fill(bytes, 7, 1, stream.handle));
+    tarn::check(tarn_host_fill(bytes, 7, 1, used.handle));
     helper.dealloc(memory);
     memory = helper.alloc(50000, SUNMEMTYPE_DEVICE);
     CHECK((memory->ptr != bytes || bytes[0] == 7));
-    tarn::check(tarn_host_stream_synchronize(stream.handle));
+    tarn::check(tarn_host_stream_synchronize(used.handle));
     helper.dealloc(memory);
 }
 
@@ -245,16 +213,16 @@ TEST_CASE("memory from the default stream may be used on any")
 TEST_CASE("memory that the host may use is not handed out while a stream uses it")
 {
     helper helper;
-    stream stream;
-    SUNMemory memory = helper.alloc(50000, SUNMEMTYPE_PINNED, &stream.handle);
+    stream used;
+    SUNMemory memory = helper.alloc(50000, SUNMEMTYPE_PINNED, &used.handle);
     unsigned char *bytes = static_cast<unsigned char *>(memory->ptr);
     bytes[0] = 0;
-    tarn::check(tarn_host_fill(bytes, 7, 1, stream.handle));
-    helper.dealloc(memory, &stream.handle);
-    memory = helper.alloc(50000, SUNMEMTYPE_PINNED, &stream.handle);
+    tarn::check(tarn_host_fill(bytes, 7, 1, used.handle));
+    helper.dealloc(memory, &used.handle);
+    memory = helper.alloc(50000, SUNMEMTYPE_PINNED, &used.handle);
     CHECK((memory->ptr != bytes || bytes[0] == 7));
-    tarn::check(tarn_host_stream_synchronize(stream.handle));
-    helper.dealloc(memory, &stream.handle);
+    tarn::check(tarn_host_stream_synchronize(used.handle));
+    helper.dealloc(memory, &used.handle);
 }
 
 TEST_CASE("copies are the other helper's")
@@ -309,9 +277,9 @@ TEST_CASE("without a queue the default queue names the stream")
 {
     tarn::pool pool;
     helper helper(pool.handle());
-    stream stream;
-    REQUIRE(SUNMemoryHelper_SetDefaultQueue(helper, &stream.handle) == 0);
-    CHECK(tarn_sundials_stream(helper, nullptr) == stream.handle);
+    stream used;
+    REQUIRE(SUNMemoryHelper_SetDefaultQueue(helper, &used.handle) == 0);
+    CHECK(tarn_sundials_stream(helper, nullptr) == used.handle);
     tarn_stream other = nullptr;
     CHECK(tarn_sundials_stream(helper, &other) == nullptr);
 }

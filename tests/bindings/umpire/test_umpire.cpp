@@ -8,7 +8,7 @@
 
 #include <umpire/ResourceManager.hpp>
 
-#include "tarn/host.h"
+#include "bindings/support.hpp"
 #include "tarn/umpire.hpp"
 
 namespace
@@ -29,20 +29,6 @@ std::string fresh_name()
 {
     static int count;
     return "tarn_" + std::to_string(++count);
-}
-
-tarn_allocation found_at(const void *address)
-{
-    tarn_allocation found = TARN_ALLOCATION_INIT;
-    tarn::check(tarn_pool_find(address, &found));
-    return found;
-}
-
-size_t live_count(tarn::pool_ref pool)
-{
-    tarn_stats stats = TARN_STATS_INIT;
-    tarn::check(tarn_pool_stats(pool.resolve(), &stats));
-    return stats.live_count;
 }
 
 tarn_pool *host_pool()
