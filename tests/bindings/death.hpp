@@ -4,6 +4,7 @@
 #define TEST_DEATH_HPP
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -16,6 +17,7 @@ template <class Function> std::string last_words_of(Function function)
 {
     int ends[2];
     if (pipe(ends) != 0) return "no pipe";
+    std::fflush(nullptr); /* the child does not print it again */
     const pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO);

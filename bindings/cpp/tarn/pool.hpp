@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <new>
 #include <optional>
@@ -122,12 +123,12 @@ inline void check(tarn_status status)
     throw error(tarn_last_error());
 }
 
-// For the status of a free, or of a pool's end, where nothing may be thrown: prints the failure and aborts in checked
-// builds, see "Exceptions".
-inline void check_free(tarn_status status, const char *act = "a free") noexcept
+// For the status of a free where nothing may be thrown: prints the failure and aborts in checked builds, see "Exceptions".
+inline void check_free(tarn_status status) noexcept
 {
     if (!TARN_CHECK_FREES || status == TARN_STATUS_OK) return;
-    std::fprintf(stderr, "tarn: %s was refused: %s\n", act, tarn_last_error().message);
+    std::fflush(nullptr);
+    std::fprintf(stderr, "tarn: a free was refused: %s\n", tarn_last_error().message);
     std::abort();
 }
 
@@ -239,7 +240,8 @@ inline pool_ref device_pool(tarn_memory_kind kind, int device = TARN_DEVICE_CURR
     return pool;
 }
 
-// Owns a pool. While allocations of it are live its end is refused, as a free is: see "Exceptions". The pool then stays.
+// Owns a pool. While allocations of it are live its end is refused, and the pool stays. Checked builds print what is live,
+// with its labels, and abort; while an exception passes they print alone, so that it reaches its handler.
 // A pool that was moved from owns nothing. It can be assigned to and destroyed.
 class pool
 {
@@ -273,7 +275,12 @@ class pool
 
     ~pool()
     {
-        check_free(tarn_pool_destroy(handle_), "the end of a pool");
+        if (tarn_pool_destroy(handle_) == TARN_STATUS_OK || !TARN_CHECK_FREES) return;
+        std::fflush(nullptr);
+        std::fprintf(stderr, "tarn: the end of a pool was refused: %s\n",
+                     tarn_last_error().message);
+        (void)tarn_pool_report_leaks(handle_, stderr);
+        if (std::uncaught_exceptions() == exception_count_) std::abort();
     }
 
     // Null: it was moved from.
@@ -301,6 +308,7 @@ class pool
     }
 
     tarn_pool *handle_ = nullptr;
+    int exception_count_ = std::uncaught_exceptions();
 };
 
 // -------------------------------------------------- facts about a pool's memory, for adapters ----
@@ -335,6 +343,30 @@ inline bool has_any_stream(const tarn_backend &backend) noexcept
            operations->event_record && operations->event_query && operations->stream_wait_event &&
            operations->synchronize;
 }
+
+// ----------------------------------------------------------------------------------------- labels
+
+// Names what the calling thread allocates in a scope, in every pool: tarn_label_push and tarn_label_pop. An empty name
+// leaves the label that is there.
+class label
+{
+  public:
+    explicit label(const char *name) : is_pushed_(name[0] != '\0')
+    {
+        if (is_pushed_) tarn_label_push(name);
+    }
+
+    label(const label &) = delete;
+    label &operator=(const label &) = delete;
+
+    ~label()
+    {
+        if (is_pushed_) tarn_label_pop();
+    }
+
+  private:
+    bool is_pushed_;
+};
 
 // --------------------------------------------------------------------------- owned device memory
 

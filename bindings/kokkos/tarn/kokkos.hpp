@@ -257,27 +257,6 @@ class allocation_failure : public Kokkos::Experimental::RawMemoryAllocationFailu
 #endif
 }
 
-// tarn's label for a scope. A View without one leaves the program's own.
-class label_scope
-{
-  public:
-    explicit label_scope(const char *label) : is_pushed_(label[0] != '\0')
-    {
-        if (is_pushed_) tarn_label_push(label);
-    }
-
-    label_scope(const label_scope &) = delete;
-    label_scope &operator=(const label_scope &) = delete;
-
-    ~label_scope()
-    {
-        if (is_pushed_) tarn_label_pop();
-    }
-
-  private:
-    bool is_pushed_;
-};
-
 // As HostSpace does before it frees.
 inline void fence()
 {
@@ -489,7 +468,7 @@ template <class Base> class PoolSpace
         }
         retire_default_at_finalize();
         try {
-            kokkos_detail::label_scope scope(label);
+            tarn::label scope(label);
             address = pool_on(device).allocate(size_bytes, stream, Kokkos::Impl::MEMORY_ALIGNMENT);
         } catch (const bad_alloc &shortage) {
             kokkos_detail::fail(name(), label, size_bytes, shortage);

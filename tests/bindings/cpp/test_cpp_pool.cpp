@@ -277,6 +277,21 @@ TEST_CASE("memory that is freed on a stream serves another one after its work")
     CHECK(second_at == 2);
 }
 
+TEST_CASE("a label names what its scope allocates, in messages too")
+{
+    tarn_pool_options options = limited(1 << 20);
+    tarn::pool pool(options);
+    tarn::label outer("mesh");
+    {
+        tarn::label inner("halo");
+        CHECK_THROWS_WITH_AS(tarn::make_device<char>(pool, 2 << 20), doctest::Contains("\"halo\""),
+                             tarn::bad_alloc);
+    }
+    tarn::label none(""); /* leaves the one that is there */
+    CHECK_THROWS_WITH_AS(tarn::make_device<char>(pool, 2 << 20), doctest::Contains("\"mesh\""),
+                         tarn::bad_alloc);
+}
+
 /* On the host a free that waits has waited when it returns. */
 TEST_CASE("an array without a stream is freed as the pool's option free_waits says")
 {
@@ -338,9 +353,25 @@ TEST_CASE("a pool that ends before its memory is told of")
     const std::string words = last_words_of([] {
         tarn::unique_device_ptr<int> outlives;
         tarn::pool pool;
+        tarn::label label("field");
         outlives = tarn::make_device<int>(pool, 10);
     });
     CHECK(contains(words, "1 live allocation"));
+    CHECK(contains(words, "\"field\""));
+}
+
+TEST_CASE("an exception reaches its handler though a pool ends too early")
+{
+    const std::string words = last_words_of([] {
+        try {
+            tarn::pool pool;
+            (void)tarn::make_device<int>(pool, 10).release();
+            throw std::domain_error("the cause");
+        } catch (const std::domain_error &) {
+            return; /* to the end, without an abort */
+        }
+    });
+    CHECK(words.empty());
 }
 
 TEST_CASE("memory that is freed after its pool is told of")
