@@ -9,7 +9,6 @@
 #include "debug_pool.h"
 
 static struct tn_mutex lock = TN_MUTEX_INIT;
-static struct tn_condition unpinned = TN_CONDITION_INIT;
 static struct tarn_pool *open_pools;    /* the newest first */
 static struct tarn_pool *first_resting; /* the one that has rested longest */
 static struct tarn_pool *last_resting;
@@ -52,7 +51,6 @@ static void after_fork_in_child(void)
         give_up_newest_pool();
     postponed = NULL;
     tn_captures_forget();
-    unpinned = (struct tn_condition)TN_CONDITION_INIT;
     tn_mutex_unlock(&lock);
 }
 
@@ -131,8 +129,11 @@ void tn_pool_registry_close(struct tarn_pool *pool)
 {
     atomic_store_explicit(&pool->state, TN_POOL_STATE_CLOSED, memory_order_release);
     lock_registry();
-    while (pool->pin_count > 0)
-        tn_condition_wait(&unpinned, &lock);
+    while (atomic_load_explicit(&pool->pin_count, memory_order_acquire) > 0) {
+        tn_mutex_unlock(&lock);
+        tn_thread_sleep_shortly();
+        tn_mutex_lock(&lock);
+    }
     struct tarn_pool **place = &open_pools;
     while (*place != pool) {
         place = &(*place)->next_handle;
@@ -158,12 +159,18 @@ struct tarn_pool *tn_pool_registry_take_postponed(void)
     return pool;
 }
 
+/* Needs no lock: a walk that cannot go on must not keep its pool open. */
+static void unpin(struct tarn_pool *pool)
+{
+    if (pool) atomic_fetch_sub_explicit(&pool->pin_count, 1, memory_order_release);
+}
+
 /* Requires: the lock. */
 static struct tarn_pool *pin_next(struct tarn_pool *pool)
 {
     struct tarn_pool *next = pool ? pool->next_handle : open_pools;
-    if (next) next->pin_count++;
-    if (pool && --pool->pin_count == 0) tn_condition_signal_all(&unpinned);
+    if (next) atomic_fetch_add_explicit(&next->pin_count, 1, memory_order_relaxed);
+    unpin(pool);
     return next;
 }
 
@@ -185,7 +192,11 @@ bool tn_pool_registry_try_pin_next(struct tarn_pool **pool)
         tn_thread_sleep_shortly();
         is_locked = tn_mutex_try_lock(&lock);
     }
-    if (!is_locked) return false;
+    if (!is_locked) {
+        unpin(*pool);
+        *pool = NULL;
+        return false;
+    }
     *pool = pin_next(*pool);
     tn_mutex_unlock(&lock);
     return true;

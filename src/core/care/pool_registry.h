@@ -55,7 +55,7 @@ struct tn_quote tn_pool_registry_quote(const struct tarn_pool *pool);
 struct tarn_pool *tn_pool_registry_pin_next(struct tarn_pool *pool);
 
 /* The same step, written to *pool, without waiting for long: for the end of the process, when a thread may hold the lock
- * for ever. False: the lock could not be had, and nothing has changed. */
+ * for ever. False: the lock could not be had; the walk has ended, its pool is unpinned, and *pool is NULL. */
 bool tn_pool_registry_try_pin_next(struct tarn_pool **pool);
 
 /* How many handles no pool uses, for tests that count leaked host memory. */

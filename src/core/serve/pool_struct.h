@@ -72,7 +72,7 @@ struct tarn_pool {
     /* A handle outlives its pool, so the state can be read after the pool is destroyed. */
     _Atomic uint32_t state;
     struct tarn_pool *next_handle; /* under the registry's lock */
-    unsigned pin_count;            /* walks that stand at the pool; under the registry's lock */
+    _Atomic unsigned pin_count; /* walks that stand at the pool; grows under the registry's lock */
 
     _Atomic uint8_t needs_care; /* the sum of the reasons, TN_CARE_ each; 0: none */
 
