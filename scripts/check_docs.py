@@ -19,8 +19,8 @@ function below:
   - every tarn_, tn_, TARN_ and TN_ name, in text and in code, is one of the code, outside comments
 Text in angle brackets, or with a part like NAME in capitals, stands for something else.
 
-Plain words are checked in README.md, docs/*.md, docs/using/*.md, and comments of the public headers and the bindings: see HABITS and
-WORDS_MAX. A sentence that must stay as it is goes to ALLOWED, with the reason. PAGE_SIZES has the short pages.
+Plain words are checked in README.md, docs/*.md, docs/using/*.md, and comments of the public headers and the bindings:
+see HABITS and WORDS_MAX. A sentence that must stay as it is goes to ALLOWED, with the reason. PAGE_SIZES has the short pages.
 """
 
 import re

@@ -355,6 +355,30 @@ static void a_thread_that_holds_a_pools_lock_is_not_waited_for(void **state)
     expect_line("mesh", "test|1|1000 bytes");
 }
 
+/* Else the end of that pool would wait for ever. */
+static void a_walk_that_cannot_go_on_leaves_no_pool_pinned(void **state)
+{
+    pthread_t holder, finder;
+    create();
+    void *a = alloc(1000);
+    struct tarn_pool *walk = NULL;
+    assert_int_equal(pthread_barrier_init(&barrier, NULL, 2), 0);
+    assert_int_equal(pthread_create(&holder, NULL, hold_lock, NULL), 0);
+    pthread_barrier_wait(&barrier);
+    assert_true(tn_pool_registry_try_pin_next(&walk));
+    assert_ptr_equal(walk, pool);
+    assert_int_equal(pthread_create(&finder, NULL, find, a), 0);
+    usleep(
+        50000); /* until the finder holds the registry's lock; if it does not yet, the walk just ends */
+    (void)tn_pool_registry_try_pin_next(&walk);
+    assert_null(walk);
+    assert_int_equal(pool->pin_count, 0);
+    pthread_barrier_wait(&barrier);
+    assert_int_equal(pthread_join(holder, NULL), 0);
+    assert_int_equal(pthread_join(finder, NULL), 0);
+    pthread_barrier_destroy(&barrier);
+}
+
 static void the_growth_lock_is_not_waited_for(void **state)
 {
     create();
@@ -427,6 +451,7 @@ int main(void)
         TEST(threads_may_end_pools_at_once_while_the_table_is_written),
         TEST(a_forked_child_begins_with_none),
         TEST(a_thread_that_holds_a_pools_lock_is_not_waited_for),
+        TEST(a_walk_that_cannot_go_on_leaves_no_pool_pinned),
         TEST(the_growth_lock_is_not_waited_for),
         TEST(it_needs_no_host_memory),
         TEST(a_file_that_takes_nothing_is_an_error),

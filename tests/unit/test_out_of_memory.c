@@ -471,6 +471,25 @@ static void *look_at_own_shortage(void *argument)
     return NULL;
 }
 
+/* It names the variables where they count. */
+static void the_hint_for_scattered_memory_is_a_variable_or_an_option(void **state)
+{
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.limit_bytes = options.initial_bytes = 64 * KIB;
+    options.reads_environment = true;
+    tarn_pool *pool = new_pool(&options);
+    void *blocks[4], *none;
+    for (int i = 0; i < 4; i++)
+        blocks[i] = alloc(pool, 16 * KIB);
+    expect_ok(tarn_pool_free(pool, blocks[0]));
+    expect_ok(tarn_pool_free(pool, blocks[2]));
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(pool, 20 * KIB, &none));
+    expect_message("and TARN_CONTIGUOUS=1 may join them");
+    expect_ok(tarn_pool_free(pool, blocks[1]));
+    expect_ok(tarn_pool_free(pool, blocks[3]));
+    expect_ok(tarn_pool_destroy(pool));
+}
+
 static void the_report_says_how_things_stood(void **state)
 {
     tarn_host_options host_options = TARN_HOST_OPTIONS_INIT;
@@ -538,6 +557,7 @@ int main(void)
         cmocka_unit_test(a_function_may_be_left_by_longjmp),
         cmocka_unit_test(the_fallback_serves_what_the_pool_cannot),
         cmocka_unit_test(what_a_fallback_has_is_no_other_pools),
+        cmocka_unit_test(the_hint_for_scattered_memory_is_a_variable_or_an_option),
         cmocka_unit_test(the_report_says_how_things_stood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,8 +13,9 @@
 // This header needs the C++ library alone, no vendor's header. It is the base of all other C++ bindings.
 //
 // Exceptions. tarn::bad_alloc, a std::bad_alloc, if memory is short; else tarn::error, a std::runtime_error. what() is the
-// sentence of tarn_last_error. A free throws nothing, and neither does the end of a pool. If it is refused, checked builds
-// print the sentence and abort. Other builds go on, since the pool has changed nothing. Checked builds are those without
+// sentence of tarn_last_error. A free throws nothing, and neither does the end of a pool. If one of these is refused,
+// checked builds print the sentence and abort; the end of a pool, while an exception passes, prints alone. Other builds go
+// on, since the pool has changed nothing. Checked builds are those without
 // NDEBUG; to choose, define TARN_CHECK_FREES as 1 or 0. Files of one program must agree, in this or in NDEBUG: otherwise
 // one of the two holds for all, and the linker chooses.
 //

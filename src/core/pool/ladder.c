@@ -65,8 +65,8 @@ static bool is_in_reach(const struct tarn_pool *pool, const void *context, uint3
                                   tn_region_dependency(&pool->own.index.regions[region]));
 }
 
-/* The frees that the request's stream can be made to wait for. A made-up stream waits for frees of its kind alone: that is where
- * the vendor's free would have waited. */
+/* The frees that the request's stream can be made to wait for. A made-up stream waits for frees of its kind alone: that
+ * is where the vendor's free would have waited. */
 static struct reach reach_of(const struct tarn_pool *pool, const struct tn_request *request,
                              uint32_t stream)
 {

@@ -510,7 +510,7 @@ struct free_text {
     char text[160];
 };
 
-/* What may help where free memory is scattered. */
+/* The option that may help where free memory is scattered. */
 static const char *tell_contiguous(const struct tarn_pool *pool)
 {
     return pool->reads_environment ? ", and TARN_CONTIGUOUS=1 may join them"
