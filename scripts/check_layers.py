@@ -25,7 +25,7 @@ from pathlib import Path
 SUFFIXES = {".c", ".h", ".cpp", ".cu", ".cuh", ".hpp"}
 
 # The folders of src/core, bottom up: a file includes its own folder or one below it.
-CORE = ["index", "parts", "serve", "supply", "pool", "care", "api"]
+CORE = ["index", "parts", "serve", "arenas", "supply", "pool", "care", "api"]
 
 # In a folder of src.
 FILES_MAX = 25

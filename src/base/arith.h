@@ -81,4 +81,9 @@ static inline unsigned tn_lowest_bit(uint64_t word)
     return (unsigned)__builtin_ctzll(word);
 }
 
+static inline unsigned tn_bit_count(uint64_t word)
+{
+    return (unsigned)__builtin_popcountll(word);
+}
+
 #endif

@@ -60,7 +60,7 @@ FAULTS = {
         (CORE + "supply/stream_evict.c", "    if (streams == 0) return false;\n    uint32_t later",
          "    if (streams != 0) return false;\n    uint32_t later")],
     "uses are forgotten": [
-        (CORE + "serve/pool_uses.c", "added = tn_pool_depend(pool, stream);", "(void)stream;")],
+        (CORE + "arenas/pool_uses.c", "added = tn_pool_depend(pool, stream);", "(void)stream;")],
     "the end of a stream forgets uses": [
         (CORE + "supply/stream_known.c", "tn_pool_end_uses(pool, name, tn_stream_table_depend(pool->streams, stream));",
          "tn_pool_end_uses(pool, name, (struct tn_dependency){ 0, stream });")],

@@ -2,7 +2,7 @@
 #include "harness/want_arenas.h"
 
 #include "core/pool/pool_arenas.h"
-#include "core/serve/gather.h"
+#include "core/arenas/gather.h"
 
 void want_arenas(tarn_pool *pool)
 {

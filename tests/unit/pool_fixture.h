@@ -8,7 +8,7 @@
 #define POOL_FIXTURE_H
 
 #include "core/pool/pool_arenas.h"
-#include "core/serve/gather.h"
+#include "core/arenas/gather.h"
 #include "harness/claims.h"
 #include "harness/test_backend.h"
 

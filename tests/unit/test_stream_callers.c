@@ -941,7 +941,7 @@ static void a_stream_that_has_ended_is_not_used(void **state)
     assert_ptr_equal(alloc_in(NULL, 16, B), x);
     expect_calls(1, 0, 1);
     expect_last_wait_for(B, A, tn_thread_number());
-    tn_stream_reuse_settle(pool);
+    tn_stream_reuse_settle(pool, 0);
     trim(0);
     retire_in(NULL, A);
     assert_int_equal(backend.misuse_count, 0);

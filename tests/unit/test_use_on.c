@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "core/care/careful.h"
-#include "core/serve/pool_uses.h"
+#include "core/arenas/pool_uses.h"
 #include "core/supply/stream_reuse.h"
 #include "harness/host_memory_faults.h"
 #include "pool_fixture.h"
@@ -722,7 +722,7 @@ static void times_begin_anew(void **state)
             assert_true(is_waited_for(B));
         } else { /* nothing is left in the future */
             tn_mutex_lock(&pool->growth_lock);
-            tn_stream_reuse_settle(pool);
+            tn_stream_reuse_settle(pool, 0);
             for (unsigned i = 0; i < 3; i++)
                 test_backend_complete(&backend, STREAM(i));
             assert_true(tn_stream_reuse_poll(pool));

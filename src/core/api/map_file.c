@@ -24,7 +24,7 @@
 #include "../care/debug_pool.h"
 #include "../care/dump.h"
 #include "../care/pool_registry.h"
-#include "../serve/gather.h"
+#include "../arenas/gather.h"
 
 static void tell_that_there_is_none(const char *reason)
 {

@@ -9,7 +9,7 @@
 #include "../../base/host_memory.h"
 #include "../pool/ladder.h"
 #include "../pool/pool_batch.h"
-#include "../serve/pool_uses.h"
+#include "../arenas/pool_uses.h"
 
 #include "careful.h"
 #include "debug_pool.h"

@@ -21,7 +21,7 @@
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
 #include "../serve/pool_streams.h"
-#include "../serve/pool_uses.h"
+#include "../arenas/pool_uses.h"
 #include "../supply/debug_memory.h"
 #include "../supply/pool_watch.h"
 

@@ -8,7 +8,7 @@
 #include "../../base/error.h"
 #include "../../base/escape.h"
 #include "../../base/host_memory.h"
-#include "../serve/gather.h"
+#include "../arenas/gather.h"
 #include "../serve/pool_streams.h"
 
 #include "debug_pool.h"

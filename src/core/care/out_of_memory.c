@@ -9,7 +9,7 @@
 #include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../../base/struct_size.h"
-#include "../serve/gather.h"
+#include "../arenas/gather.h"
 #include "../serve/pool_log.h"
 #include "../supply/pool_members.h"
 #include "../supply/stream_reuse.h"

@@ -147,8 +147,8 @@ static uint32_t largest_shared_without(const struct tn_region_index *index, uint
 uint32_t tn_region_index_largest_free_without(const struct tn_region_index *index, uint32_t streams)
 {
     uint32_t largest = 0;
-    for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
-        if (!tn_region_index_has_set(index, set)) continue;
+    for (uint32_t sets = index->sets; sets != 0; sets &= sets - 1) {
+        unsigned set = tn_lowest_bit(sets);
         if (set == TN_FREE_SET_SHARED && streams != 0) {
             largest = (uint32_t)tn_max(largest, largest_shared_without(index, streams));
             continue;
@@ -211,4 +211,17 @@ void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_re
         tn_region_index_dissolve(index, joined);
     }
     tn_region_index_coalesce(index, run->first);
+}
+
+uint32_t tn_region_index_pending_streams(const struct tn_region_index *index)
+{
+    uint32_t streams = 0;
+    for (uint32_t sets = index->sets & ~((uint32_t)1 << TN_FREE_SET_IDLE); sets != 0;
+         sets &= sets - 1) {
+        unsigned set = tn_lowest_bit(sets);
+        if (tn_free_set_region_count(&index->by_size[set]) == 0) continue;
+        streams |= set == TN_FREE_SET_SHARED ? TN_FREE_SETS_ALL
+                                             : (uint32_t)1 << (set - tn_free_set_of_stream(0));
+    }
+    return streams;
 }

@@ -9,8 +9,11 @@
 
 static bool add_set(struct tn_region_index *index, unsigned set)
 {
-    return tn_region_index_has_set(index, set) ||
-           tn_free_set_init(&index->by_size[set], index->fit, &index->trees, &index->free_nodes);
+    if (tn_region_index_has_set(index, set)) return true;
+    if (!tn_free_set_init(&index->by_size[set], index->fit, &index->trees, &index->free_nodes))
+        return false;
+    index->sets |= (uint32_t)1 << set;
+    return true;
 }
 
 bool tn_region_index_init(struct tn_region_index *index, tarn_fit fit)
@@ -51,13 +54,10 @@ static bool reserve_free_sets(struct tn_region_index *index, uint32_t span_count
 {
     uint32_t free_count_max =
         index->is_divided ? index->region_capacity : (index->region_capacity + span_count) / 2;
-    uint32_t set_count = 0;
-    for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++)
-        set_count += tn_region_index_has_set(index, set);
-    for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
-        if (!tn_region_index_has_set(index, set)) continue;
-        if (!tn_free_set_reserve(&index->by_size[set], set_count, free_count_max, chunk_count,
-                                 index->region_capacity))
+    uint32_t set_count = tn_bit_count(index->sets);
+    for (uint32_t sets = index->sets; sets != 0; sets &= sets - 1) {
+        if (!tn_free_set_reserve(&index->by_size[tn_lowest_bit(sets)], set_count, free_count_max,
+                                 chunk_count, index->region_capacity))
             return false;
     }
     return true;
@@ -138,7 +138,6 @@ void tn_region_index_change_free(struct tn_region_index *index, uint32_t region,
 uint32_t tn_region_index_begin_span(struct tn_region_index *index, uint32_t first_chunk,
                                     uint32_t chunk_count)
 {
-    TN_ASSERT(first_chunk % TN_START_GROUP_CHUNKS == 0);
     uint32_t head = tn_region_index_take_record(index), whole = tn_region_index_take_record(index);
     index->regions[head] = (struct tn_region){
         .first_chunk = first_chunk,
@@ -162,6 +161,7 @@ uint32_t tn_region_index_begin_span(struct tn_region_index *index, uint32_t firs
 uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_chunk,
                                   uint32_t chunk_count)
 {
+    TN_ASSERT(first_chunk % TN_START_GROUP_CHUNKS == 0);
     uint32_t whole = tn_region_index_begin_span(index, first_chunk, chunk_count);
     tn_region_mark_free(&index->regions[whole], TN_DEPENDENCY_NONE);
     tn_region_index_insert_free(index, whole);
@@ -283,9 +283,8 @@ void tn_region_index_extend(struct tn_region_index *index, uint32_t region, uint
     tn_region_set_slack(r, index->slack_mask, slack_bytes);
 }
 
-/* Cuts the chunks after the first chunk_count off a live region. They get a new record, which is neither free
- * nor live yet. */
-static uint32_t cut_back(struct tn_region_index *index, uint32_t region, uint32_t chunk_count)
+uint32_t tn_region_index_cut_back(struct tn_region_index *index, uint32_t region,
+                                  uint32_t chunk_count)
 {
     uint32_t back = tn_region_index_take_record(index);
     struct tn_region *r = &index->regions[region];
@@ -306,7 +305,7 @@ void tn_region_index_shorten(struct tn_region_index *index, uint32_t region, uin
                              uint32_t slack_bytes, struct tn_dependency dependency)
 {
     TN_ASSERT(index->region_count + 1 <= index->reserved_count);
-    uint32_t back = cut_back(index, region, chunk_count);
+    uint32_t back = tn_region_index_cut_back(index, region, chunk_count);
     tn_region_set_slack(&index->regions[region], index->slack_mask, slack_bytes);
     tn_region_mark_free(&index->regions[back], dependency);
     tn_region_index_coalesce(index, back);

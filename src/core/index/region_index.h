@@ -87,7 +87,13 @@ bool tn_region_index_add_stream(struct tn_region_index *index, unsigned stream);
 /* Returns whether the set exists and can be searched. */
 static inline bool tn_region_index_has_set(const struct tn_region_index *index, unsigned set)
 {
-    return index->by_size[set].is_there;
+    return (index->sets >> set & 1) != 0;
+}
+
+/* Returns the sets that exist and can be searched, a bit each. */
+static inline uint32_t tn_region_index_sets(const struct tn_region_index *index)
+{
+    return index->sets;
 }
 
 /* Returns whether region a is the better fit by the policy: by default the smaller one, or at equal size the
@@ -173,6 +179,24 @@ bool tn_region_index_promise(struct tn_region_index *index, uint32_t record_coun
 /* Releases the room for record_count promised records. */
 void tn_region_index_take_promise_back(struct tn_region_index *index, uint32_t record_count);
 
+/* Lends the first chunk_count chunks of a free region. Here they are a live region, which is called lent; in the index of
+ * the borrower they are a span of one free region, with the same dependency. Returns the head of the span. Requires: the
+ * borrower has the set of that dependency; reserved room in both, in the borrower for a span. */
+uint32_t tn_region_index_lend(struct tn_region_index *index, uint32_t region, uint32_t chunk_count,
+                              struct tn_region_index *borrower);
+
+/* Joins a lent region and its span to the lent region before it and to that one's span, of head_before. Requires: they
+ * touch, and one borrower has both. */
+void tn_region_index_join_lent(struct tn_region_index *index, uint32_t lent,
+                               struct tn_region_index *borrower, uint32_t head_before,
+                               uint32_t head);
+
+/* Takes a free region of the borrower back out of the span of that head. What lies before it in the span stays lent with
+ * that head; what lies after it is lent with the head that is returned, or TN_REGION_NONE if nothing does. Requires:
+ * `lent` is the lent region of the span; room for a carve, but none in the borrower. Cost: O(log n) in free regions. */
+uint32_t tn_region_index_return(struct tn_region_index *index, uint32_t lent,
+                                struct tn_region_index *borrower, uint32_t head, uint32_t region);
+
 /* Replaces a lent live region by the regions that another index has made of its chunks. There the chunks are
  * a span, which is removed. Requires: both indices know the same streams; room is promised for all regions of
  * the span. Cost: O(regions of the span). */
@@ -247,6 +271,9 @@ static inline uint32_t tn_region_index_largest_free(const struct tn_region_index
 {
     return tn_region_index_largest_free_without(index, 0);
 }
+
+/* Returns the streams, a bit each, that free regions wait for: of each all streams, if one waits for several. */
+uint32_t tn_region_index_pending_streams(const struct tn_region_index *index);
 
 /* Free regions of some kind. */
 struct tn_free_sum {

@@ -45,6 +45,7 @@ struct tn_region_index {
     uint32_t pending_chunk_count; /* in free regions that depend on a stream */
     bool is_divided;              /* there are more sets than the idle one */
     tarn_fit fit;                 /* the policy of all free sets */
+    uint32_t sets;                /* a bit for each free set that is there */
     uint32_t slack_mask;          /* see region.h */
     struct tn_key_tree_store trees;
     struct tn_free_nodes free_nodes;
@@ -110,7 +111,8 @@ TN_HOT void tn_region_index_note_start(struct tn_region_index *index, uint32_t f
 }
 
 /* Notes that no region starts at first_chunk any more. Its group keeps its bit if a neighbour starts in it. A
- * head is at the start of its span, whose group no other span shares. */
+ * head is at the start of its span, whose group no other span shares. In the index of a borrower spans may share one:
+ * there the bits are not to be read. */
 TN_HOT void tn_region_index_forget_start(struct tn_region_index *index, uint32_t first_chunk,
                                          const struct tn_region *previous,
                                          const struct tn_region *next)
@@ -287,6 +289,11 @@ bool tn_region_index_reserve_slowly(struct tn_region_index *index, uint32_t adde
 /* Adds a span of one region, which is neither free nor void yet. Returns that region. */
 uint32_t tn_region_index_begin_span(struct tn_region_index *index, uint32_t first_chunk,
                                     uint32_t chunk_count);
+
+/* Cuts the chunks after the first chunk_count off a region. They get a new record, after it in the ring, which is
+ * neither free nor live yet. */
+uint32_t tn_region_index_cut_back(struct tn_region_index *index, uint32_t region,
+                                  uint32_t chunk_count);
 
 /* Insert a free region into the set of its dependency, and remove it from there. */
 void tn_region_index_insert_free(struct tn_region_index *index, uint32_t region);

@@ -12,8 +12,6 @@ void tn_arenas_init(struct tn_arenas *arenas)
 {
     atomic_init(&arenas->are_wanted, false);
     atomic_init(&arenas->active_count, 0);
-    arenas->passed_on_count = 0;
-    arenas->passed_on_max = TN_ARENA_PASSED_ON_MAX;
     arenas->all = NULL;
     arenas->loans = NULL;
     arenas->loan_count = 0;
@@ -107,10 +105,16 @@ void tn_arenas_add_loan(struct tn_arenas *arenas, struct tn_loan loan)
     arenas->loan_count++;
 }
 
-const struct tn_loan *tn_arenas_find_loan(const struct tn_arenas *arenas, uint32_t chunk)
+struct tn_loan *tn_arenas_find_loan(const struct tn_arenas *arenas, uint32_t chunk)
 {
     uint32_t place = count_loans_until(arenas, chunk);
     if (place == 0) return NULL;
-    const struct tn_loan *loan = &arenas->loans[place - 1];
+    struct tn_loan *loan = &arenas->loans[place - 1];
     return chunk - loan->first_chunk < loan->chunk_count ? loan : NULL;
+}
+
+void tn_arenas_remove_loan(struct tn_arenas *arenas, struct tn_loan *loan)
+{
+    const struct tn_loan *end = &arenas->loans[arenas->loan_count--];
+    memmove(loan, loan + 1, (size_t)(end - loan - 1) * sizeof *loan);
 }

@@ -9,12 +9,13 @@
  *                                    │                            │
  *     arena's index                  │ live │ free │ live  │      │ free │ live │ live │ free  │
  *
- * Arenas serve alloc and free, a resize in place, and the look-up of an address where an allocation starts. Any
- * other call gathers first: each arena returns its chunks, and its regions replace the lent one. So all other
- * code sees one index, as if there were no arenas. Threads that still wait for the lock get arenas again.
+ * Arenas serve alloc and free, a resize in place, and the look-up of an address where an allocation starts. Free
+ * regions go back to the pool one by one, see arena_loans.h. Any other call gathers first: each arena returns all its
+ * chunks, and its regions replace the lent ones. So all other code sees one index, as if there were no arenas. Threads
+ * that still wait for the lock get arenas again.
  *
  * A thread has the arena of its number, counted over all threads that ever were; two threads may share one.
- * If an arena cannot serve a request, the pool serves it, or lends the arena more. If another thread frees
+ * If an arena cannot serve a request, the pool lends it more, or serves the request itself. If another thread frees
  * memory of an arena, it goes to that arena; if that is frequent, through its mailbox: see remote_frees.h.
  *
  * An arena serves small requests from slices of chunks that it has borrowed. Gathering gives its slabs to the
@@ -45,10 +46,7 @@
 #include "remote_frees.h"
 
 #define TN_ARENA_COUNT     32
-#define TN_ARENA_LOANS_MAX 256
-
-/* The pool serves this many requests before it looks for free chunks to lend. */
-#define TN_ARENA_PASSED_ON_MAX 256
+#define TN_ARENA_LOANS_MAX 1024
 
 /* Chunks lent to an arena. */
 struct tn_loan {
@@ -71,8 +69,11 @@ struct tn_arena {
     struct tn_part part; /* counts since the arena became active */
     uint32_t loan_count;
     uint32_t lent_chunk_count;
-    uint32_t lent_before;    /* lent_chunk_count when it was gathered last */
-    uint32_t promised_count; /* in the pool's index */
+    uint32_t average_chunk_count; /* of what is live in it, over some thousand calls */
+    uint32_t
+        posted_chunk_count; /* what others have freed in it since it noted last which work is done */
+    uint32_t completed_count; /* that of the streams, when it noted last */
+    uint32_t promised_count;  /* in the pool's index */
     uint32_t promised_slab_counts[TN_SLICE_CLASS_COUNT_MAX]; /* in the pool's slices */
 };
 
@@ -91,10 +92,6 @@ struct tn_arenas {
     struct tn_loan *loans; /* by first chunk; room for the maximum */
     uint32_t loan_count;
     void *memory; /* holds the arenas */
-    /* Requests that the pool served, although there are arenas, since it last looked for chunks to lend; and
-     * the number at which it looks again. */
-    uint32_t passed_on_count;
-    uint32_t passed_on_max;
 };
 
 void tn_arenas_init(struct tn_arenas *arenas);
@@ -124,6 +121,9 @@ void tn_arenas_thaw(struct tn_arenas *arenas);
 void tn_arenas_add_loan(struct tn_arenas *arenas, struct tn_loan loan);
 
 /* Returns the loan that contains the chunk, or NULL. Requires: the pool's lock. */
-const struct tn_loan *tn_arenas_find_loan(const struct tn_arenas *arenas, uint32_t chunk);
+struct tn_loan *tn_arenas_find_loan(const struct tn_arenas *arenas, uint32_t chunk);
+
+/* Removes a loan. Requires: the pool's lock. */
+void tn_arenas_remove_loan(struct tn_arenas *arenas, struct tn_loan *loan);
 
 #endif

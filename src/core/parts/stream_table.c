@@ -2,6 +2,8 @@
 /* stream_table: searches and coverage. */
 #include "stream_table.h"
 
+#include <string.h>
+
 #include "../../base/host_memory.h"
 
 void tn_stream_table_init(struct tn_stream_table *table)
@@ -61,6 +63,23 @@ void tn_stream_table_remove(struct tn_stream_table *table, uint32_t stream)
 {
     TN_ASSERT(table->streams[stream].record_count == 0);
     table->streams[stream].state = TN_STREAM_STATE_UNUSED;
+    atomic_store_explicit(&table->completed_before[stream], 0, memory_order_relaxed);
+}
+
+void tn_stream_table_complete(struct tn_stream_table *table, uint32_t stream, uint32_t time)
+{
+    if (table->streams[stream].state != TN_STREAM_STATE_KNOWN) return;
+    atomic_store_explicit(&table->completed_before[stream], time + 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&table->completed_count, 1, memory_order_release);
+}
+
+void tn_stream_table_begin_anew(struct tn_stream_table *table)
+{
+    table->now = 1;
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        memset(table->streams[i].covered_below, 0, sizeof table->streams[i].covered_below);
+        atomic_store_explicit(&table->completed_before[i], 0, memory_order_relaxed);
+    }
 }
 
 uint32_t tn_stream_table_uncovered(const struct tn_stream_table *table, uint32_t stream,

@@ -34,6 +34,10 @@
 #include "../../base/compiler.h"
 #include "tarn/tarn.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "../index/dependency.h"
 
 #define TN_STREAM_NONE UINT32_MAX
@@ -102,6 +106,10 @@ struct tn_stream_table {
     uint32_t evicted_capacity;
     uint32_t evicted_poll_at; /* when there are so many, completed ones are looked for */
     struct tn_stream_entry streams[TN_STREAM_COUNT_MAX];
+    /* For arenas, which read them under their own locks. Memory that was freed on a stream in state KNOWN before that time
+     * waits for nothing. The count says how often such a time has changed. */
+    _Atomic uint32_t completed_before[TN_STREAM_COUNT_MAX];
+    _Atomic uint32_t completed_count;
 };
 
 void tn_stream_table_init(struct tn_stream_table *table);
@@ -148,6 +156,12 @@ uint32_t tn_stream_table_uncovered(const struct tn_stream_table *table, uint32_t
 /* Notes that the stream has waited for an event recorded on `awaited` at that time. */
 void tn_stream_table_cover(struct tn_stream_table *table, uint32_t stream, uint32_t awaited,
                            uint32_t time);
+
+/* Notes that the work of a stream in state KNOWN is done up to that time. */
+void tn_stream_table_complete(struct tn_stream_table *table, uint32_t stream, uint32_t time);
+
+/* Sets the time to 1, and forgets who has waited for whom, and which work is done. Requires: no arena is active. */
+void tn_stream_table_begin_anew(struct tn_stream_table *table);
 
 /* Returns the streams in that state, a bit each. */
 uint32_t tn_stream_table_in_state(const struct tn_stream_table *table, enum tn_stream_state state);

@@ -18,7 +18,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
-#include "../serve/gather.h"
+#include "../arenas/gather.h"
 #include "../supply/pool_callbacks.h"
 #include "../supply/pool_members.h"
 #include "../supply/pool_steps.h"
@@ -302,7 +302,7 @@ static enum tn_served serve_after_waiting(struct tarn_pool *pool, const struct t
     enum {
         YIELDS = 200 /* before it sleeps between two looks */
     };
-    tn_stream_reuse_settle(pool);
+    tn_stream_reuse_settle(pool, 0);
     for (unsigned i = 0; !tn_captures_are_under_way(); i++) {
         enum tn_served served = serve_from_pool(pool, request, address_out);
         if (served != TN_SERVED_NOTHING_FITS || !is_worth_waiting(pool, request)) return served;

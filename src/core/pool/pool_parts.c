@@ -3,7 +3,7 @@
 #include "pool_parts.h"
 
 #include "../index/region_index.h"
-#include "../serve/arena_mail.h"
+#include "../arenas/arena_mail.h"
 
 struct tn_arena *tn_pool_find_arena_of(struct tarn_pool *pool, uintptr_t address,
                                        struct tn_place *place_out)

@@ -4,11 +4,11 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
-#include "../serve/gather.h"
+#include "../arenas/gather.h"
 #include "../serve/place.h"
 #include "../serve/pool_labels.h"
 #include "../serve/pool_streams.h"
-#include "../serve/pool_uses.h"
+#include "../arenas/pool_uses.h"
 #include "../supply/pool_options.h"
 
 #include "pool_parts.h"

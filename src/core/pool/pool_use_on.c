@@ -3,7 +3,7 @@
 #include "pool_use_on.h"
 
 #include "../../base/error.h"
-#include "../serve/pool_uses.h"
+#include "../arenas/pool_uses.h"
 #include "../supply/stream_reuse.h"
 
 /* Makes the stream known, so that a stream of another device is refused here, and the free mostly finds its number. */

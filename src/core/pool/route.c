@@ -4,8 +4,8 @@
 
 #include "../../base/error.h"
 #include "../serve/any_stream.h"
-#include "../serve/gather.h"
-#include "../serve/pool_uses.h"
+#include "../arenas/gather.h"
+#include "../arenas/pool_uses.h"
 #include "../supply/pool_trim.h"
 #include "../supply/stream_reuse.h"
 

@@ -4,7 +4,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
-#include "../serve/gather.h"
+#include "../arenas/gather.h"
 
 #include "pool_watch.h"
 #include "stream_reuse.h"
@@ -100,7 +100,7 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
         if (known.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, known);
         make_room(pool, stream);
     }
-    tn_stream_reuse_settle(pool);
+    tn_stream_reuse_settle(pool, 0);
     tn_pool_lock_and_gather(pool);
     has_begun = has_begun && begin(pool, tn_pool_name_stream(pool, stream), begun);
     tn_pool_unlock(pool);

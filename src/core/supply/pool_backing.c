@@ -6,7 +6,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
-#include "../serve/gather.h"
+#include "../arenas/gather.h"
 #include "../serve/pool_log.h"
 #include "../serve/pool_name.h"
 #include "../serve/pool_streams.h"

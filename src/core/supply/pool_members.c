@@ -3,7 +3,7 @@
 #include "pool_members.h"
 
 #include "../../base/error.h"
-#include "../serve/gather.h"
+#include "../arenas/gather.h"
 #include "../serve/pool_streams.h"
 
 #include "pool_callbacks.h"

@@ -4,7 +4,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
-#include "../serve/gather.h"
+#include "../arenas/gather.h"
 #include "../serve/place.h"
 #include "../serve/pool_streams.h"
 
@@ -389,7 +389,7 @@ static uint32_t map_all(struct tarn_pool *pool, uint32_t *first, tarn_backend_re
         link = &pool->range->steps[*link].next;
         mapped_count++;
     }
-    tn_pool_lock_and_gather(pool);
+    tn_pool_lock(pool);
     leave_all(pool, *link);
     tn_pool_unlock(pool);
     *link = TN_STEP_NONE;
@@ -401,7 +401,7 @@ tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_re
 {
     const struct tn_step_range *range = pool->range;
     struct tn_step_plan plan = { .first_step = TN_STEP_NONE };
-    tn_pool_lock_and_gather(pool);
+    tn_pool_lock(pool);
     tarn_backend_result result = { plan_and_take(pool, request, &plan), 0, NULL };
     tn_pool_unlock(pool);
     plan_out->missing_count = plan.missing_count;

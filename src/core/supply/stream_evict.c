@@ -8,9 +8,9 @@
 #include "../../base/host_memory.h"
 #include "../../base/thread_number.h"
 #include "../serve/any_stream.h"
-#include "../serve/gather.h"
+#include "../arenas/gather.h"
 #include "../serve/pool_log.h"
-#include "../serve/pool_uses.h"
+#include "../arenas/pool_uses.h"
 
 /* --- events of evicted streams ------------------------------------------------------------------ */
 

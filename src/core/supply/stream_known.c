@@ -6,9 +6,9 @@
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
 #include "../serve/any_stream.h"
-#include "../serve/gather.h"
+#include "../arenas/gather.h"
 #include "../serve/pool_log.h"
-#include "../serve/pool_uses.h"
+#include "../arenas/pool_uses.h"
 
 /* --- one stream, then several ----------------------------------------------------------------- */
 

@@ -2,12 +2,10 @@
 /* stream_reuse: events, records, polling, ordering. */
 #include "stream_reuse.h"
 
-#include <string.h>
-
 #include "../../base/host_memory.h"
 #include "../serve/any_stream.h"
-#include "../serve/gather.h"
-#include "../serve/pool_uses.h"
+#include "../arenas/gather.h"
+#include "../arenas/pool_uses.h"
 
 /* --- events ----------------------------------------------------------------------------------- */
 
@@ -89,9 +87,7 @@ static void begin_anew(struct tarn_pool *pool)
     tn_pool_begin_uses_anew(pool);
     for (uint32_t i = 0; i < table->evicted_count; i++)
         table->evicted[i].time = 0;
-    table->now = 1;
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++)
-        memset(table->streams[i].covered_below, 0, sizeof table->streams[i].covered_below);
+    tn_stream_table_begin_anew(table);
     tn_pool_unlock(pool);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &table->streams[i];
@@ -106,14 +102,23 @@ void tn_stream_reuse_begin_anew_if_due(struct tarn_pool *pool)
     if (pool->streams->now >= TN_STREAM_TIME_MAX) begin_anew(pool);
 }
 
-/*
- * Records an event at the end of a stream. It covers memory that was freed there up to the time that is taken
- * here, before the record. A free by another thread in between gets a later time and is not covered, although
- * its work may be.
- */
-static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry *entry)
+/* Takes the time of a record. Arenas keep what they have, but no thread frees meanwhile. */
+static uint32_t take_time(struct tarn_pool *pool)
 {
     tn_stream_reuse_begin_anew_if_due(pool);
+    tn_pool_lock_and_freeze(pool);
+    uint32_t time = tn_stream_table_advance(pool->streams);
+    tn_pool_thaw_and_unlock(pool);
+    return time;
+}
+
+/*
+ * Records an event at the end of a stream. It covers memory that was freed there up to the time that was taken
+ * before. A free by another thread in between gets a later time and is not covered, although its work may be.
+ */
+static tarn_backend_result record_at(struct tarn_pool *pool, struct tn_stream_entry *entry,
+                                     uint32_t time)
+{
     bool is_full = entry->record_count == TN_STREAM_RECORDS_MAX;
     tarn_event event;
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
@@ -124,9 +129,6 @@ static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry
     }
     if (result.status != TARN_STATUS_OK) return result;
 
-    tn_pool_lock_and_gather(pool);
-    uint32_t time = tn_stream_table_advance(pool->streams);
-    tn_pool_unlock(pool);
     result = tn_any_stream_record(&pool->backend, event, entry->name.handle);
     if (result.status == TARN_STATUS_OK) {
         entry->records[entry->record_count++] = (struct tn_stream_record){ event, time };
@@ -134,6 +136,11 @@ static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry
         tn_stream_reuse_give_event_back(pool, event);
     }
     return result;
+}
+
+static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry *entry)
+{
+    return record_at(pool, entry, take_time(pool));
 }
 
 /* Streams, a bit each, that memory waits for which has left the pool, and which the vendor may refuse. */
@@ -271,8 +278,9 @@ static bool poll_stream(struct tarn_pool *pool, uint32_t stream)
         if (result.status != TARN_STATUS_OK) break;
         bool is_all = covers(entry, 0, TN_STREAM_TIME_MAX);
         uint32_t time = is_all ? TN_STREAM_TIME_MAX : entry->records[0].time;
-        tn_pool_lock_and_gather(pool);
+        tn_pool_lock(pool);
         (void)tn_stream_reuse_complete(pool, (uint32_t)1 << stream, time);
+        tn_stream_table_complete(pool->streams, stream, entry->records[0].time);
         tn_pool_unlock(pool);
         forget_oldest_record(pool, entry);
         has_completed = true;
@@ -336,13 +344,17 @@ bool tn_stream_reuse_is_under_way(const struct tarn_pool *pool)
     return backend->operations->event_query(backend->state, oldest).status == TARN_STATUS_NOT_READY;
 }
 
-void tn_stream_reuse_settle(struct tarn_pool *pool)
+void tn_stream_reuse_settle(struct tarn_pool *pool, uint32_t streams)
 {
     if (!pool->streams || tn_captures_are_under_way() || !tn_stream_reuse_has_events(pool)) return;
+    uint32_t time = take_time(pool);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
-        const struct tn_stream_entry *entry = &pool->streams->streams[i];
-        if (entry->state == TN_STREAM_STATE_KNOWN && !tn_is_any_stream(entry->name.handle))
-            (void)tn_stream_reuse_record_needed(pool, i);
+        struct tn_stream_entry *entry = &pool->streams->streams[i];
+        if (entry->state != TN_STREAM_STATE_KNOWN || tn_is_any_stream(entry->name.handle)) continue;
+        tn_pool_lock(pool);
+        bool is_needed = (streams >> i & 1) != 0 || is_depended_on(pool, i);
+        tn_pool_unlock(pool);
+        if (is_needed) (void)record_at(pool, entry, time);
     }
     tn_stream_reuse_poll(pool);
 }

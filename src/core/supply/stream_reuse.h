@@ -73,9 +73,10 @@ uint32_t tn_stream_reuse_any_frees(const struct tarn_pool *pool);
 /* Whether the vendor says of the oldest record of unnamed frees that it has not completed. */
 bool tn_stream_reuse_is_under_way(const struct tarn_pool *pool);
 
-/* Records on every known stream that free memory waits for, and polls. Afterwards nothing waits for streams
- * whose work has all completed. */
-void tn_stream_reuse_settle(struct tarn_pool *pool);
+/* Records on every known stream that free memory of the pool's own part waits for, and on `streams`, a bit each, and
+ * polls. Afterwards nothing of that waits for streams whose work has all completed. Arenas keep what they have, and learn of
+ * it by tn_arena_note_completed. */
+void tn_stream_reuse_settle(struct tarn_pool *pool, uint32_t streams);
 
 /* Waits for the device, in the calling thread. Afterwards memory that was freed before waits for nothing.
  * False: nothing was pending, a stream is being captured, or the vendor cannot. */

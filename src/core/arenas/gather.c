@@ -56,7 +56,6 @@ static void end_loan(struct tarn_pool *pool, const struct tn_loan *loan)
     tn_region_index_take_promise_back(&pool->own.index, arena->promised_count);
     arena->promised_count = 0;
     arena->part.index.reserved_count = 0; /* the next loan promises room anew */
-    arena->lent_before = arena->lent_chunk_count;
     arena->lent_chunk_count = 0;
     tn_stats_add(&pool->own.stats, &arena->part.stats);
     tn_pool_adopt_labels(pool, &arena->part);

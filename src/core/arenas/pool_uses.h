@@ -20,8 +20,8 @@
 #ifndef TN_POOL_USES_H
 #define TN_POOL_USES_H
 
-#include "pool_streams.h"
-#include "serve.h"
+#include "../serve/pool_streams.h"
+#include "../serve/serve.h"
 
 /* Whether any allocation of the pool is used on further streams. */
 static inline bool tn_pool_has_uses(const struct tarn_pool *pool)

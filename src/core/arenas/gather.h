@@ -8,8 +8,8 @@
 #ifndef TN_GATHER_H
 #define TN_GATHER_H
 
-#include "pool_slices.h"
-#include "pool_struct.h"
+#include "../serve/pool_slices.h"
+#include "../serve/pool_struct.h"
 
 /* Ends the loans of all arenas: their regions and slabs move to the pool. Requires the pool's lock. */
 void tn_arenas_gather(struct tarn_pool *pool);
@@ -20,6 +20,19 @@ void tn_arena_free_unused(struct tarn_pool *pool, struct tn_arena *arena);
 /* Returns the bytes of live allocations, with those of the arenas, which keep what they have. Frees the posted
  * allocations. Requires the pool's lock. */
 size_t tn_arenas_sum_used(struct tarn_pool *pool);
+
+/* Locks the pool and all arenas, which keep what they have: no thread allocates, frees, or reads a time meanwhile. */
+static inline void tn_pool_lock_and_freeze(struct tarn_pool *pool)
+{
+    tn_pool_lock(pool);
+    tn_arenas_freeze(&pool->arenas);
+}
+
+static inline void tn_pool_thaw_and_unlock(struct tarn_pool *pool)
+{
+    tn_arenas_thaw(&pool->arenas);
+    tn_pool_unlock(pool);
+}
 
 /* Locks the pool, with the arenas gathered and no slab kept. tn_pool_unlock ends it. */
 static inline void tn_pool_lock_and_gather(struct tarn_pool *pool)

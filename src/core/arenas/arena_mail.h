@@ -11,7 +11,7 @@
 
 #include "../../base/thread_number.h"
 
-#include "serve.h"
+#include "../serve/serve.h"
 
 /* The arena of the calling thread. Requires that the arenas are created, and no lock. */
 static inline struct tn_arena *tn_arena_own(const struct tarn_pool *pool)

@@ -50,6 +50,7 @@ void tn_arena_empty_mailbox(struct tarn_pool *pool, struct tn_arena *arena)
     uint32_t chunk;
     TN_ASSERT(tn_pool_is_part_locked(pool, &arena->part));
     if (!remote->mailboxes) return;
+    size_t before_bytes = arena->part.stats.used_bytes;
     while (tn_mailbox_take(&remote->mailboxes[tn_arena_number(pool, arena)], &chunk, &dependency)) {
         const struct tn_place place = tn_place_of_chunk(pool, chunk);
         tn_remote_frees_set(remote, chunk, TN_START_NOBODYS);
@@ -57,15 +58,17 @@ void tn_arena_empty_mailbox(struct tarn_pool *pool, struct tn_arena *arena)
         TN_ASSERT(freed == TN_FREE_RESULT_FREED);
         (void)freed;
     }
+    arena->posted_chunk_count +=
+        (uint32_t)((before_bytes - arena->part.stats.used_bytes) >> pool->chunk_log2);
 }
 
 /* --- when mailboxes are wanted --------------------------------------------------------------------- */
 
-/* In a contiguous pool most chunks never have memory, so their bytes would be wasted. Where the address
- * sanitizer is told of frees, the memory must be forbidden at the free and not when the mailbox is emptied. */
+/* Where the address sanitizer is told of frees, the memory must be forbidden at the free and not when the mailbox is
+ * emptied. */
 static bool may_cover(const struct tarn_pool *pool)
 {
-    return !pool->range && !pool->forbids_free_memory;
+    return !pool->forbids_free_memory;
 }
 
 /* Whether the free would have been posted if the chunk had a byte. */
