@@ -5,15 +5,13 @@ A PyTorch program to be recorded: trains a small network on made-up images, the 
 
   torch_train.py [--steps N] [--batch N] [--caching]
 
-PyTorch asks the vendor for large pieces and hands out tensors itself, so a recording of the vendor's calls would
-show the pieces alone. Here it does without: every tensor is an allocation of the vendor's, and every end of one a
-free (PYTORCH_NO_CUDA_MEMORY_CACHING=1). --caching leaves its allocator as it is. Nothing is read from a disk or
-a network. Needs PyTorch with its shared runtime of CUDA or ROCm, as its packages have it, and a device.
+How PyTorch is started, and what --caching leaves: torch_parts.py.
 """
 
 import argparse
-import os
 import sys
+
+import torch_parts
 
 
 def parse_arguments():
@@ -40,7 +38,6 @@ def make_network(torch):
 
 def train(torch, options):
     """The mean loss of the last step. Batches differ in size, as they do in programs that pad little."""
-    torch.manual_seed(1)
     network = make_network(torch).cuda()
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
     loss = None
@@ -52,24 +49,15 @@ def train(torch, options):
         loss = torch.nn.functional.cross_entropy(network(images), labels)
         loss.backward()
         optimizer.step()
-    torch.cuda.synchronize()
-    return loss.item()
+    return loss
 
 
 def main():
     options = parse_arguments()
-    if not options.caching:
-        os.environ["PYTORCH_NO_CUDA_MEMORY_CACHING"] = "1"  # heeded when PyTorch starts
-    try:
-        import torch
-    except ImportError as error:
-        print(f"torch_train.py: {error}; pip install torch", file=sys.stderr)
+    torch = torch_parts.start("torch_train.py", options.caching)
+    if torch is None:
         return 1
-    if not torch.cuda.is_available():
-        print(f"torch_train.py: PyTorch {torch.__version__} finds no device of CUDA or ROCm", file=sys.stderr)
-        return 1
-    loss = train(torch, options)
-    print(f"{options.steps} steps on {torch.cuda.get_device_name()}, PyTorch {torch.__version__}: loss {loss:.4f}")
+    torch_parts.report(torch, options.steps, train(torch, options))
     return 0
 
 
