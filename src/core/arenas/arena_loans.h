@@ -40,7 +40,8 @@ bool tn_arena_make_room(struct tarn_pool *pool, struct tn_arena *arena,
 bool tn_arena_borrow(struct tarn_pool *pool, struct tn_arena *arena, uint32_t stream,
                      uint32_t chunk_count);
 
-/* Whether the arena has more free chunks than it may keep. Requires the arena's lock alone. Cost: O(1). */
+/* Whether the arena has more free chunks than it may keep. Requires the arena's lock alone; the arena is active. Cost:
+ * O(1). */
 static inline bool tn_arena_has_excess(const struct tarn_pool *pool, const struct tn_arena *arena);
 
 /* Gives back what the arena has above seven eighths of its bound, the largest regions first. */
@@ -97,7 +98,8 @@ static inline bool tn_arena_has_excess(const struct tarn_pool *pool, const struc
     return arena->lent_chunk_count > tn_arena_lent_chunks_max(pool, arena);
 }
 
-/* Whether other threads have freed much on their streams since the arena noted last which work is done. */
+/* Whether other threads have freed much on their streams since the arena noted last which work is done. Requires the
+ * arena's lock; the arena is active. */
 static inline bool tn_arena_has_much_posted(const struct tn_arena *arena)
 {
     return arena->posted_chunk_count > arena->lent_chunk_count / TN_ARENA_POSTED_PARTS;

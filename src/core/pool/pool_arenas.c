@@ -286,7 +286,7 @@ void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment
     if (TN_LIKELY(arena->is_active && !request.is_too_large &&
                   tn_pool_find_stream(pool, &arena->part, handle, &stream)))
         address = alloc_in(pool, arena, &request, stream);
-    bool has_to_settle = !address && tn_arena_has_much_posted(arena);
+    bool has_to_settle = !address && arena->is_active && tn_arena_has_much_posted(arena);
     tn_biased_mutex_unlock(&arena->lock);
     if (TN_UNLIKELY(has_excess)) give_excess_back(pool, arena);
     if (TN_LIKELY(address != NULL)) return address;
