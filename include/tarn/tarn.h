@@ -259,12 +259,12 @@ typedef struct tarn_pool_options {
 
     /* --- memory in one range, "One range of addresses", "Memory for other processes" */
 
-    /* All memory in one range of addresses, mapped in steps. Default false. growth_factor and growth_bytes_max
-     * have no effect then. NOT_SUPPORTED if the backend has no ranges. */
+    /* All memory in one range of addresses, mapped in steps. Default false. growth_factor has no effect then, and
+     * growth_bytes_max is the cap on a step. NOT_SUPPORTED if the backend has no ranges. */
     bool contiguous;
 
-    /* Bytes of a step, a power of two; more if the device or a chunk needs more. Default 0: 2 to 64 MiB, by
-     * the size of the device and the limit. */
+    /* Bytes of each step, a power of two; more if the device or a chunk needs more. Default 0: steps follow the size of the
+     * pool, from 2 MiB on, and each is at most a 16th of what the pool then holds. */
     size_t step_bytes;
 
     /* Other processes can map the memory, see tarn_pool_export. Default false. INVALID_OPTIONS without

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Random allocations, aligned ones among them, frees and trims on a contiguous pool, beside a model that knows
- * of each chunk whether it is mapped and whether it is live. The model looks at every place there is:
+ * of each unit which step it belongs to, and of each chunk whether it is live. Steps are of one unit each, or follow the
+ * size of the pool. The model looks at every place there is:
  *  - what fits is placed by best fit over what is mapped, and nothing is mapped for it;
- *  - what does not is placed where it misses the fewest steps, and no others are mapped;
+ *  - what does not is placed where it misses the fewest units. No others are mapped, or, where steps follow the size, as
+ *    many as the rule says;
  *  - when it is refused, no place would do, even if all free steps were unmapped for it.
  */
 #include "harness/claims.h"
@@ -12,10 +14,10 @@
 
 enum {
     LIVE_MAX = 200,
-    CHUNK_BYTES = 1024,
     CHUNKS_MAX = 10240,
-    LIMIT_STEPS = 20,
-    RANGE_STEPS = 8 * LIMIT_STEPS
+    LIMIT_UNITS_MAX = 160,
+    RANGE_UNITS_MAX = 8 * LIMIT_UNITS_MAX,
+    UNMAPPED = 0
 };
 
 #define NOWHERE SIZE_MAX
@@ -29,13 +31,17 @@ struct pair {
     struct random random;
     struct test_backend backend;
     tarn_pool *pool;
-    size_t step_chunks; /* of one step */
-    uintptr_t base;     /* 0 until the pool has told of it */
-    bool is_mapped[RANGE_STEPS];
+    size_t chunk_bytes;
+    size_t unit_chunks; /* of one unit */
+    size_t limit_units, range_units;
+    bool is_growing;                   /* steps follow the size of the pool */
+    uintptr_t base;                    /* 0 until the pool has told of it */
+    uint64_t step_of[RANGE_UNITS_MAX]; /* id, or UNMAPPED */
     bool is_live[CHUNKS_MAX];
     struct block live[LIVE_MAX];
     size_t live_count;
-    size_t created_count, destroyed_count; /* since the call began */
+    size_t created_count, destroyed_count; /* units since the call began */
+    size_t largest_created;                /* units of a step */
     size_t step;
 };
 
@@ -43,33 +49,56 @@ struct pair {
 
 static size_t chunk_count_of(const struct pair *pair)
 {
-    return RANGE_STEPS * pair->step_chunks;
+    return pair->range_units * pair->unit_chunks;
 }
 
 static size_t mapped_count(const struct pair *pair)
 {
     size_t count = 0;
-    for (size_t i = 0; i < RANGE_STEPS; i++)
-        count += pair->is_mapped[i];
+    for (size_t i = 0; i < pair->range_units; i++)
+        count += pair->step_of[i] != UNMAPPED;
     return count;
 }
 
 static bool is_free(const struct pair *pair, size_t chunk)
 {
-    return pair->is_mapped[chunk / pair->step_chunks] && !pair->is_live[chunk];
+    return pair->step_of[chunk / pair->unit_chunks] != UNMAPPED && !pair->is_live[chunk];
 }
 
-static bool is_wholly_free(const struct pair *pair, size_t step)
+static bool is_unit_free(const struct pair *pair, size_t unit)
 {
-    for (size_t i = 0; i < pair->step_chunks; i++) {
-        if (!is_free(pair, step * pair->step_chunks + i)) return false;
+    for (size_t i = 0; i < pair->unit_chunks; i++) {
+        if (!is_free(pair, unit * pair->unit_chunks + i)) return false;
+    }
+    return true;
+}
+
+/* The first unit of the step that a unit belongs to, and how many it has. */
+static size_t whole_step(const struct pair *pair, size_t unit, size_t *unit_count_out)
+{
+    size_t first = unit, end = unit + 1;
+    while (first > 0 && pair->step_of[first - 1] == pair->step_of[unit])
+        first--;
+    while (end < pair->range_units && pair->step_of[end] == pair->step_of[unit])
+        end++;
+    *unit_count_out = end - first;
+    return first;
+}
+
+/* Whether the unit's step can go. */
+static bool is_wholly_free(const struct pair *pair, size_t unit)
+{
+    size_t count, first = pair->step_of[unit] != UNMAPPED ? whole_step(pair, unit, &count) : 0;
+    if (pair->step_of[unit] == UNMAPPED) return false;
+    for (size_t i = first; i < first + count; i++) {
+        if (!is_unit_free(pair, i)) return false;
     }
     return true;
 }
 
 static bool is_aligned(const struct pair *pair, size_t chunk, size_t alignment)
 {
-    return (pair->base + chunk * CHUNK_BYTES) % alignment == 0;
+    return (pair->base + chunk * pair->chunk_bytes) % alignment == 0;
 }
 
 /* The first place in the smallest free run that has one, and how large that run is. */
@@ -91,14 +120,15 @@ static size_t best_fit(const struct pair *pair, size_t chunk_count, size_t align
     return best;
 }
 
-/* The least number of steps that any place misses. A wholly free step counts as missing if so told. */
+/* The least number of units that any place misses. A wholly free step counts as missing if so told. */
 static size_t fewest_missing(const struct pair *pair, size_t chunk_count, size_t alignment,
                              bool counts_free_steps)
 {
     size_t fewest = SIZE_MAX;
-    bool is_missing[RANGE_STEPS];
-    for (size_t i = 0; i < RANGE_STEPS; i++)
-        is_missing[i] = !pair->is_mapped[i] || (counts_free_steps && is_wholly_free(pair, i));
+    bool is_missing[RANGE_UNITS_MAX];
+    for (size_t i = 0; i < pair->range_units; i++)
+        is_missing[i] =
+            pair->step_of[i] == UNMAPPED || (counts_free_steps && is_wholly_free(pair, i));
     for (size_t first = 0; first + chunk_count <= chunk_count_of(pair); first++) {
         if (!is_aligned(pair, first, alignment)) continue;
         bool is_possible = true;
@@ -106,8 +136,8 @@ static size_t fewest_missing(const struct pair *pair, size_t chunk_count, size_t
             is_possible = !pair->is_live[i];
         if (!is_possible) continue;
         size_t missing = 0;
-        for (size_t i = first / pair->step_chunks;
-             i <= (first + chunk_count - 1) / pair->step_chunks; i++)
+        for (size_t i = first / pair->unit_chunks;
+             i <= (first + chunk_count - 1) / pair->unit_chunks; i++)
             missing += is_missing[i];
         if (missing < fewest) fewest = missing;
     }
@@ -116,49 +146,66 @@ static size_t fewest_missing(const struct pair *pair, size_t chunk_count, size_t
 
 /* --- what the pool tells ------------------------------------------------------------------------ */
 
-static size_t step_of(const struct pair *pair, const void *base, size_t size_bytes)
+static size_t unit_of(const struct pair *pair, const void *base, size_t size_bytes)
 {
-    assert_int_equal(size_bytes, pair->step_chunks * CHUNK_BYTES);
-    assert_int_equal(((uintptr_t)base - pair->base) % size_bytes, 0);
-    return ((uintptr_t)base - pair->base) / size_bytes;
+    size_t unit_bytes = pair->unit_chunks * pair->chunk_bytes;
+    assert_int_equal(size_bytes % unit_bytes, 0);
+    if (!pair->is_growing) assert_int_equal(size_bytes, unit_bytes);
+    assert_int_equal(((uintptr_t)base - pair->base) % unit_bytes, 0);
+    return ((uintptr_t)base - pair->base) / unit_bytes;
 }
 
 static void note_created(void *user, void *base, size_t size_bytes, uint64_t id)
 {
     struct pair *pair = user;
     if (pair->base == 0) pair->base = (uintptr_t)base;
-    size_t step = step_of(pair, base, size_bytes);
-    assert_false(pair->is_mapped[step]);
-    pair->is_mapped[step] = true;
-    pair->created_count++;
+    size_t unit = unit_of(pair, base, size_bytes);
+    size_t count = size_bytes / (pair->unit_chunks * pair->chunk_bytes);
+    for (size_t i = unit; i < unit + count; i++) {
+        assert_true(pair->step_of[i] == UNMAPPED);
+        pair->step_of[i] = id;
+    }
+    pair->created_count += count;
+    if (count > pair->largest_created) pair->largest_created = count;
 }
 
 static void note_destroyed(void *user, void *base, size_t size_bytes, uint64_t id)
 {
     struct pair *pair = user;
-    size_t step = step_of(pair, base, size_bytes);
-    assert_true(is_wholly_free(pair, step));
-    pair->is_mapped[step] = false;
-    pair->destroyed_count++;
+    size_t unit = unit_of(pair, base, size_bytes), count;
+    assert_true(is_wholly_free(pair, unit));
+    assert_int_equal(whole_step(pair, unit, &count), unit);
+    assert_int_equal(count * pair->unit_chunks * pair->chunk_bytes, size_bytes);
+    for (size_t i = unit; i < unit + count; i++) {
+        assert_int_equal(pair->step_of[i], id);
+        pair->step_of[i] = UNMAPPED;
+    }
+    pair->destroyed_count += count;
 }
 
 /* --- both --------------------------------------------------------------------------------------- */
 
-static void pair_init(struct pair *pair, uint64_t seed, size_t step_chunks)
+static void pair_init(struct pair *pair, uint64_t seed, size_t unit_chunks, size_t limit_units,
+                      bool is_growing)
 {
     memset(pair, 0, sizeof *pair);
     pair->random = random_init(seed);
-    pair->step_chunks = step_chunks;
+    pair->unit_chunks = unit_chunks;
+    /* Units that the pool chooses have 2 MiB, as the granularity. */
+    pair->chunk_bytes = is_growing ? ((size_t)2 << 20) / unit_chunks : 1024;
+    pair->limit_units = limit_units;
+    pair->range_units = 8 * limit_units;
+    pair->is_growing = is_growing;
     test_backend_init(&pair->backend);
-    pair->backend.range_granularity_bytes = 4096;
+    pair->backend.range_granularity_bytes = is_growing ? (size_t)2 << 20 : 4096;
     tarn_backend backend = test_backend_open(&pair->backend);
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
-    options.chunk_bytes = CHUNK_BYTES;
+    options.chunk_bytes = pair->chunk_bytes;
     options.initial_bytes = 0;
-    options.limit_bytes = LIMIT_STEPS * step_chunks * CHUNK_BYTES;
+    options.limit_bytes = pair->limit_units * unit_chunks * pair->chunk_bytes;
     options.contiguous = true;
-    options.step_bytes = step_chunks * CHUNK_BYTES;
+    options.step_bytes = is_growing ? 0 : unit_chunks * pair->chunk_bytes;
     options.slices = false; /* the model knows chunks */
     options.on_static_pool_created = note_created;
     options.on_static_pool_destroyed = note_destroyed;
@@ -178,37 +225,58 @@ static void pair_fini(struct pair *pair)
     assert_int_equal(pair->backend.misuse_count, 0);
 }
 
+/* As many units as are missing; where steps follow the size, up to the wish, in steps of a 16th. */
+static void expect_created(const struct pair *pair, size_t missing, size_t held, size_t used_bytes)
+{
+    size_t unit_bytes = pair->unit_chunks * pair->chunk_bytes, created = pair->created_count;
+    if (!pair->is_growing || missing == 0) {
+        assert_int_equal(created, missing);
+        return;
+    }
+    size_t total_bytes = used_bytes + used_bytes / 16, held_bytes = held * unit_bytes;
+    size_t wish = total_bytes > held_bytes ? (total_bytes - held_bytes) / unit_bytes : 0;
+    size_t least = held / 64, room = (pair->limit_units - held) / 4;
+    if (wish < least) wish = least;
+    if (wish > held / 16) wish = held / 16;
+    if (wish > room) wish = room;
+    assert_in_range(created, missing, missing > wish ? missing : wish);
+    size_t largest = (held + created) / 16;
+    assert_in_range(pair->largest_created, 1, largest > 1 ? largest : 1);
+}
+
 static void allocate(struct pair *pair)
 {
     if (pair->live_count == LIVE_MAX) return;
-    size_t size_bytes = (size_t)random_size(&pair->random, 18);
+    size_t scale = pair->chunk_bytes / 1024;
+    size_t size_bytes = (size_t)random_size(&pair->random, 18) * scale;
     size_t alignment =
-        random_below(&pair->random, 4) == 0 ? (size_t)1 << random_below(&pair->random, 18) : 1;
-    size_t chunk_count = (size_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
+        random_below(&pair->random, 4) == 0 ? scale << random_below(&pair->random, 18) : 1;
+    size_t chunk_count = (size_bytes + pair->chunk_bytes - 1) / pair->chunk_bytes;
     size_t place = best_fit(pair, chunk_count, alignment);
     size_t missing = fewest_missing(pair, chunk_count, alignment, false);
     size_t least = fewest_missing(pair, chunk_count, alignment, true);
-    size_t free_count = 0, room = LIMIT_STEPS - mapped_count(pair);
-    for (size_t i = 0; i < RANGE_STEPS; i++)
+    size_t free_count = 0, room = pair->limit_units - mapped_count(pair);
+    for (size_t i = 0; i < pair->range_units; i++)
         free_count += is_wholly_free(pair, i);
 
-    pair->created_count = pair->destroyed_count = 0;
+    size_t held = mapped_count(pair), used = stats_of(pair->pool).used_bytes;
+    pair->created_count = pair->destroyed_count = pair->largest_created = 0;
     void *address = NULL;
     tarn_status status = tarn_pool_alloc_aligned(pair->pool, size_bytes, alignment, &address);
     if (status != TARN_STATUS_OK) {
         assert_true(status == TARN_STATUS_OVER_LIMIT || status == TARN_STATUS_OUT_OF_MEMORY);
         assert_true(place == NOWHERE);
         if (least != SIZE_MAX && least <= room + free_count)
-            fail_msg("step %zu: %zu chunks are refused, but %zu steps would do", pair->step,
+            fail_msg("step %zu: %zu chunks are refused, but %zu units would do", pair->step,
                      chunk_count, least);
         return;
     }
     if (place != NOWHERE || missing <= room) {
         assert_int_equal(pair->destroyed_count, 0);
-        assert_int_equal(pair->created_count, place != NOWHERE ? 0 : missing);
+        expect_created(pair, place != NOWHERE ? 0 : missing, held, used);
     }
     if (pair->created_count > 0) place = best_fit(pair, chunk_count, alignment);
-    if ((uintptr_t)address != pair->base + place * CHUNK_BYTES)
+    if ((uintptr_t)address != pair->base + place * pair->chunk_bytes)
         fail_msg("step %zu: %zu chunks are at %p, not at chunk %zu", pair->step, chunk_count,
                  address, place);
     assert_int_equal((uintptr_t)address % alignment, 0);
@@ -241,30 +309,41 @@ static void resize_one(struct pair *pair)
     for (size_t i = old_count; i < chunk_count && fits; i++)
         fits = is_free(pair, block->first_chunk + i);
     expect_status(fits ? TARN_STATUS_OK : TARN_STATUS_NOT_IN_PLACE,
-                  tarn_pool_resize(pair->pool, block->address, chunk_count * CHUNK_BYTES));
+                  tarn_pool_resize(pair->pool, block->address, chunk_count * pair->chunk_bytes));
     if (!fits) return;
     memset(&pair->is_live[block->first_chunk], 0, old_count);
     memset(&pair->is_live[block->first_chunk], 1, chunk_count);
     block->chunk_count = chunk_count;
 }
 
-/* Whole free steps go, the highest first, as long as so much is kept. */
+/* Whole free steps go, the highest first, but for those that would leave the pool with less than is kept. */
 static void trim(struct pair *pair)
 {
-    size_t before = mapped_count(pair), free_count = 0, released_bytes;
-    size_t keep = (size_t)random_below(&pair->random, LIMIT_STEPS + 1);
-    for (size_t i = 0; i < RANGE_STEPS; i++)
-        free_count += is_wholly_free(pair, i);
-    size_t step_bytes = pair->step_chunks * CHUNK_BYTES;
-    expect_ok(tarn_pool_trim(pair->pool, keep * step_bytes, &released_bytes));
-    size_t allowed = before > keep ? before - keep : 0;
-    size_t expected = allowed < free_count ? allowed : free_count;
-    assert_int_equal(released_bytes, expected * step_bytes);
-    assert_int_equal(mapped_count(pair), before - expected);
-    bool is_kept_below = false;
-    for (size_t i = 0; i < RANGE_STEPS; i++)
-        is_kept_below = is_kept_below || (!pair->is_mapped[i] && is_wholly_free(pair, i));
-    assert_false(is_kept_below);
+    static uint64_t expected[RANGE_UNITS_MAX];
+    size_t held = mapped_count(pair), before = held, released_bytes;
+    size_t keep = (size_t)random_below(&pair->random, pair->limit_units + 1);
+    memcpy(expected, pair->step_of, sizeof expected);
+    for (size_t unit = pair->range_units; unit-- > 0;) {
+        size_t count;
+        if (!is_wholly_free(pair, unit) || whole_step(pair, unit, &count) != unit) continue;
+        if (held - count < keep || held < count) continue;
+        held -= count;
+        for (size_t i = unit; i < unit + count; i++)
+            expected[i] = UNMAPPED;
+    }
+    size_t unit_bytes = pair->unit_chunks * pair->chunk_bytes;
+    expect_ok(tarn_pool_trim(pair->pool, keep * unit_bytes, &released_bytes));
+    assert_int_equal(released_bytes, (before - held) * unit_bytes);
+    assert_memory_equal(expected, pair->step_of, sizeof expected);
+}
+
+static size_t count_told_steps(const struct pair *pair)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pair->range_units; i++)
+        count +=
+            pair->step_of[i] != UNMAPPED && (i == 0 || pair->step_of[i] != pair->step_of[i - 1]);
+    return count;
 }
 
 static void expect_same(struct pair *pair)
@@ -277,9 +356,11 @@ static void expect_same(struct pair *pair)
     }
     tarn_stats stats = stats_of(pair->pool);
     assert_int_equal(stats.free_region_count, run_count);
-    assert_int_equal(stats.largest_free_bytes, largest * CHUNK_BYTES);
+    assert_int_equal(stats.largest_free_bytes, largest * pair->chunk_bytes);
     assert_int_equal(stats.live_count, pair->live_count);
-    assert_int_equal(stats.static_pool_count, mapped_count(pair));
+    assert_int_equal(stats.static_pool_count, count_told_steps(pair));
+    assert_int_equal(stats.footprint_bytes,
+                     mapped_count(pair) * pair->unit_chunks * pair->chunk_bytes);
     assert_int_equal(stats.footprint_bytes, pair->backend.held_bytes);
 }
 
@@ -300,10 +381,11 @@ static void one_step(struct pair *pair)
     expect_same(pair);
 }
 
-static void run(uint64_t seed, size_t step_chunks, size_t steps)
+static void run(uint64_t seed, size_t unit_chunks, size_t limit_units, bool is_growing,
+                size_t steps)
 {
     static struct pair pair;
-    pair_init(&pair, seed, step_chunks);
+    pair_init(&pair, seed, unit_chunks, limit_units, is_growing);
     for (pair.step = 0; pair.step < steps; pair.step++)
         one_step(&pair);
     pair_fini(&pair);
@@ -312,13 +394,24 @@ static void run(uint64_t seed, size_t step_chunks, size_t steps)
 static void maps_and_places_as_the_model_does(void **state)
 {
     uint64_t seed = random_seed(20260111);
-    run(seed, 16, 3000);
-    run(seed + 1, 64, 1500);
-    run(seed + 2, 4, 3000);
+    run(seed, 16, 20, false, 3000);
+    run(seed + 1, 64, 20, false, 1500);
+    run(seed + 2, 4, 20, false, 3000);
+}
+
+static void steps_that_follow_the_size_do_so_too(void **state)
+{
+    uint64_t seed = random_seed(20261127);
+    run(seed, 4, 160, true, 1200);
+    run(seed + 1, 8, 160, true, 1200);
+    run(seed + 2, 16, 40, true, 2000);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(maps_and_places_as_the_model_does) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(maps_and_places_as_the_model_does),
+        cmocka_unit_test(steps_that_follow_the_size_do_so_too),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* test_growth: each rule by which the size of the next static pool is found, as a claim. */
+/* test_growth: each rule by which the size of the next static pool is found, or of the next steps, as a claim. */
 #include "core/parts/growth.h"
 
 #include <math.h>
@@ -677,6 +677,67 @@ static void only_the_first_is_all(void **state)
     assert_int_equal(tn_growth_next_bytes(&policy, &held, 20 * MB, 1), 10 * MB);
 }
 
+/* --- steps --------------------------------------------------------------------------------------- */
+
+static void expect_wish(const struct tn_growth_policy *policy, size_t held, size_t used,
+                        size_t expected)
+{
+    struct tn_growth_state state = holding(held, used);
+    size_t wish = tn_growth_steps_wish_bytes(policy, &state);
+    if (wish != expected)
+        fail_msg("holding %zu, using %zu: %zu, not %zu", held, used, wish, expected);
+}
+
+static void a_step_is_a_16th_of_what_is_held(void **state)
+{
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 0, SIZE_MAX), 0);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 15, SIZE_MAX), 0);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 64 * MB, SIZE_MAX), 4 * MB);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, SIZE_MAX, SIZE_MAX), SIZE_MAX / 16);
+}
+
+static void caps_cut_a_step(void **state)
+{
+    struct tn_growth_policy policy = plain;
+    policy.growth_bytes_max = 3 * MB;
+    assert_int_equal(tn_growth_step_bytes_max(&policy, 64 * MB, SIZE_MAX), 3 * MB);
+    policy.allocation_bytes_max = MB;
+    assert_int_equal(tn_growth_step_bytes_max(&policy, 64 * MB, SIZE_MAX), MB);
+    expect_wish(&policy, 64 * MB, 64 * MB, MB);
+}
+
+static void a_step_is_less_than_what_was_refused(void **state)
+{
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 64 * MB, 4 * MB + 1), 4 * MB);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 64 * MB, 4 * MB), 2 * MB);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 64 * MB, MB), MB / 2);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 64 * MB, 1), 0);
+}
+
+static void steps_are_wished_for_up_to_17_16ths_of_what_is_in_use(void **state)
+{
+    expect_wish(&plain, 64 * MB, 64 * MB, 4 * MB);
+    expect_wish(&plain, 66 * MB, 64 * MB, 2 * MB);
+    /* Never less than a 64th of what is held. */
+    expect_wish(&plain, 68 * MB, 64 * MB, 68 * MB / 64);
+    expect_wish(&plain, 64 * MB, 0, MB);
+    expect_wish(&plain, SIZE_MAX / 2, SIZE_MAX / 2, SIZE_MAX / 2 / 16);
+    expect_wish(&plain, SIZE_MAX - 127, SIZE_MAX - 127, 127 / 4); /* the sum overflows */
+}
+
+static void wished_steps_are_a_quarter_of_what_the_limit_leaves(void **state)
+{
+    struct tn_growth_policy policy = plain;
+    policy.limit_bytes = 80 * MB;
+    expect_wish(&policy, 64 * MB, 64 * MB, 4 * MB);
+    policy.limit_bytes = 68 * MB;
+    expect_wish(&policy, 64 * MB, 64 * MB, MB);
+    policy.limit_bytes = 64 * MB;
+    expect_wish(&policy, 64 * MB, 64 * MB, 0);
+    policy.limit_bytes = 63 * MB;
+    expect_wish(&policy, 64 * MB, 64 * MB, 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -721,6 +782,11 @@ int main(void)
         cmocka_unit_test(all_is_what_the_device_has_free_in_whole_pages),
         cmocka_unit_test(all_shrinks_by_64ths_down_to_the_need),
         cmocka_unit_test(only_the_first_is_all),
+        cmocka_unit_test(a_step_is_a_16th_of_what_is_held),
+        cmocka_unit_test(caps_cut_a_step),
+        cmocka_unit_test(a_step_is_less_than_what_was_refused),
+        cmocka_unit_test(steps_are_wished_for_up_to_17_16ths_of_what_is_in_use),
+        cmocka_unit_test(wished_steps_are_a_quarter_of_what_the_limit_leaves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

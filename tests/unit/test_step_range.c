@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* test_step_range: sizes of steps, plans, steps that come and go, and faults that the check finds. */
+/* test_step_range: sizes of units, plans, steps of one unit and of several that come and go, and faults that the check finds. */
 #include "core/parts/step_range.h"
 
 #include "harness/claims.h"
@@ -7,11 +7,11 @@
 
 enum {
     CHUNK_LOG2 = 10,
-    STEP_CHUNKS = 64,
-    STEP_COUNT = 16
+    UNIT_CHUNKS = 64,
+    UNIT_COUNT = 16
 };
 
-#define STEP_BYTES ((size_t)STEP_CHUNKS << CHUNK_LOG2)
+#define UNIT_BYTES ((size_t)UNIT_CHUNKS << CHUNK_LOG2)
 #define BASE       ((uintptr_t)1 << 40)
 #define MIB        ((size_t)1 << 20)
 #define GIB        ((size_t)1 << 30)
@@ -26,8 +26,8 @@ static int set_up(void **state)
     static struct fixture fixture;
     host_memory_faults_begin(0);
     assert_true(tn_region_index_init(&fixture.index, TARN_FIT_BEST));
-    fixture.range = tn_step_range_create((void *)(BASE + 4096), (STEP_COUNT + 1) * STEP_BYTES,
-                                         STEP_BYTES, STEP_COUNT, CHUNK_LOG2);
+    fixture.range = tn_step_range_create((void *)(BASE + 4096), (UNIT_COUNT + 1) * UNIT_BYTES,
+                                         UNIT_BYTES, UNIT_COUNT, UNIT_COUNT, CHUNK_LOG2);
     assert_non_null(fixture.range);
     struct tn_static_pool *whole = fixture.range->static_pool;
     assert_true(tn_region_index_reserve_span(&fixture.index, 0, whole->chunk_count));
@@ -57,16 +57,29 @@ static void expect_sound(const struct fixture *fixture)
     if (fault) fail_msg("%s", fault);
 }
 
-/* Maps `count` steps from `first` on; returns the free region. */
+static uint32_t take(struct fixture *fixture, uint32_t first_unit, uint32_t unit_count)
+{
+    uint32_t step = tn_step_range_take(fixture->range, &fixture->index, first_unit, unit_count);
+    assert_int_not_equal(step, TN_STEP_NONE);
+    expect_sound(fixture);
+    return step;
+}
+
+/* Maps a step of several units; returns the free region. */
+static uint32_t map_step(struct fixture *fixture, uint32_t first_unit, uint32_t unit_count)
+{
+    uint32_t step = take(fixture, first_unit, unit_count);
+    uint32_t region = tn_step_range_arrive(fixture->range, &fixture->index, step);
+    expect_sound(fixture);
+    return region;
+}
+
+/* Maps `count` units from `first` on, each by a step of its own; returns the free region. */
 static uint32_t map(struct fixture *fixture, uint32_t first, uint32_t count)
 {
     uint32_t region = TN_REGION_NONE;
-    for (uint32_t step = first; step < first + count; step++) {
-        assert_true(tn_step_range_take(fixture->range, &fixture->index, step));
-        expect_sound(fixture);
-        region = tn_step_range_arrive(fixture->range, &fixture->index, step);
-        expect_sound(fixture);
-    }
+    for (uint32_t unit = first; unit < first + count; unit++)
+        region = map_step(fixture, unit, 1);
     return region;
 }
 
@@ -97,23 +110,20 @@ static void expect_no_plan(struct fixture *fixture, uint32_t chunk_count, size_t
 
 /* --- sizes -------------------------------------------------------------------------------------- */
 
-static void steps_are_by_device_and_limit_within_bounds(void **state)
+static void units_are_of_2_mib_but_for_a_small_limit_and_a_large_floor(void **state)
 {
-    assert_int_equal(tn_step_bytes_for(141 * GIB, SIZE_MAX, 2 * MIB), 64 * MIB);
-    assert_int_equal(tn_step_bytes_for(SIZE_MAX, SIZE_MAX, 2 * MIB), 64 * MIB);
-    assert_int_equal(tn_step_bytes_for(32 * GIB, SIZE_MAX, 2 * MIB), 64 * MIB);
-    assert_int_equal(tn_step_bytes_for(32 * GIB - 1, SIZE_MAX, 2 * MIB), 32 * MIB);
-    assert_int_equal(tn_step_bytes_for(GIB, SIZE_MAX, 4096), 2 * MIB);
-    assert_int_equal(tn_step_bytes_for(0, SIZE_MAX, 4096), 2 * MIB);
-    assert_int_equal(tn_step_bytes_for(141 * GIB, 32 * GIB, 2 * MIB), 64 * MIB);
-    assert_int_equal(tn_step_bytes_for(141 * GIB, GIB, 2 * MIB), 4 * MIB);
-    assert_int_equal(tn_step_bytes_for(141 * GIB, MIB, 4096), MIB);
-    assert_int_equal(tn_step_bytes_for(141 * GIB, MIB, 2 * MIB), 2 * MIB);
-    assert_int_equal(tn_step_bytes_for(141 * GIB, SIZE_MAX, 128 * MIB), 128 * MIB);
+    assert_int_equal(tn_unit_bytes_for(141 * GIB, SIZE_MAX, 2 * MIB), 2 * MIB);
+    assert_int_equal(tn_unit_bytes_for(SIZE_MAX, SIZE_MAX, 4096), 2 * MIB);
+    assert_int_equal(tn_unit_bytes_for(0, SIZE_MAX, 4096), 2 * MIB);
+    assert_int_equal(tn_unit_bytes_for(141 * GIB, 32 * GIB, 4096), 2 * MIB);
+    assert_int_equal(tn_unit_bytes_for(141 * GIB, 2 * MIB - 1, 4096), 4096);
+    assert_int_equal(tn_unit_bytes_for(141 * GIB, MIB, 4096), MIB);
+    assert_int_equal(tn_unit_bytes_for(141 * GIB, MIB, 2 * MIB), 2 * MIB);
+    assert_int_equal(tn_unit_bytes_for(141 * GIB, SIZE_MAX, 128 * MIB), 128 * MIB);
 }
 
-/* What whole steps leave of a limit is lost to the pool. */
-static void whole_steps_fill_a_limit(void **state)
+/* What whole units leave of a limit is lost to the pool. */
+static void whole_units_fill_a_limit(void **state)
 {
     static const size_t limits[] = { 154000000,    154 * MIB,        GIB - 1,
                                      GIB + 1,      10 * GIB + MIB,   100 * GIB - 3 * MIB,
@@ -121,23 +131,33 @@ static void whole_steps_fill_a_limit(void **state)
     static const size_t floors[] = { 4096, 64 * 1024, 2 * MIB };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         for (size_t k = 0; k < sizeof floors / sizeof *floors; k++) {
-            size_t limit = limits[i], step = tn_step_bytes_for(141 * GIB, limit, floors[k]);
-            if (step > limit) continue; /* refused by the pool */
-            assert_int_equal(step & (step - 1), 0);
-            assert_true(limit % step < floors[k] || limit % step <= limit / 1000);
-            assert_in_range(limit / step, 1, 2048);
+            size_t limit = limits[i], unit = tn_unit_bytes_for(141 * GIB, limit, floors[k]);
+            if (unit > limit) continue; /* refused by the pool */
+            assert_int_equal(unit & (unit - 1), 0);
+            assert_in_range(unit, floors[k], 2 * MIB);
+            assert_true(limit % unit < floors[k] || limit % unit <= limit / 1000);
+            if (unit < 2 * MIB) assert_in_range(limit / unit, 1, 2048);
         }
     }
 }
 
-static void a_range_begins_at_a_whole_step(void **state)
+static void a_range_begins_at_a_whole_unit(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(fixture->range->static_pool->first_address, BASE + UNIT_BYTES);
+    assert_int_equal(tn_unit_first_chunk(fixture->range, 3), 3 * UNIT_CHUNKS);
+    assert_int_equal(tn_unit_of_chunk(fixture->range, 3 * UNIT_CHUNKS - 1), 2);
+    uint32_t step = take(fixture, 3, 2);
+    assert_int_equal((uintptr_t)tn_step_address(fixture->range, step), BASE + 4 * UNIT_BYTES);
+    assert_int_equal(tn_step_bytes(fixture->range, step), 2 * UNIT_BYTES);
+}
+
+/* The host gives the pages that are used. */
+static void a_unit_takes_four_bytes(void **state)
 {
     const struct fixture *fixture = *state;
-    assert_int_equal((uintptr_t)tn_step_address(fixture->range, 0), BASE + STEP_BYTES);
-    assert_int_equal((uintptr_t)tn_step_address(fixture->range, 3), BASE + 4 * STEP_BYTES);
-    assert_int_equal(tn_step_first_chunk(fixture->range, 3), 3 * STEP_CHUNKS);
-    assert_int_equal(tn_step_of_chunk(fixture->range, 3 * STEP_CHUNKS - 1), 2);
-    expect_sound(fixture);
+    assert_int_equal(tn_step_range_metadata_bytes(fixture->range),
+                     sizeof *fixture->range + UNIT_COUNT * sizeof(uint32_t));
 }
 
 /* --- plans -------------------------------------------------------------------------------------- */
@@ -146,72 +166,199 @@ static void an_empty_range_is_filled_from_its_beginning(void **state)
 {
     struct fixture *fixture = *state;
     expect_plan(fixture, 1, 1, 0, 1);
-    expect_plan(fixture, STEP_CHUNKS, 1, 0, 1);
-    expect_plan(fixture, STEP_CHUNKS + 1, 1, 0, 2);
-    expect_plan(fixture, STEP_COUNT * STEP_CHUNKS, 1, 0, STEP_COUNT);
-    expect_no_plan(fixture, STEP_COUNT * STEP_CHUNKS + 1, 1);
+    expect_plan(fixture, UNIT_CHUNKS, 1, 0, 1);
+    expect_plan(fixture, UNIT_CHUNKS + 1, 1, 0, 2);
+    expect_plan(fixture, UNIT_COUNT * UNIT_CHUNKS, 1, 0, UNIT_COUNT);
+    expect_no_plan(fixture, UNIT_COUNT * UNIT_CHUNKS + 1, 1);
 }
 
 static void free_chunks_before_and_behind_a_void_help(void **state)
 {
     struct fixture *fixture = *state;
     uint32_t region = map(fixture, 2, 2);
-    carve(fixture, region, STEP_CHUNKS / 2, 1); /* chunk 160: free are 32 before it, 95 behind */
+    carve(fixture, region, UNIT_CHUNKS / 2, 1); /* chunk 160: free are 32 before it, 95 behind */
     expect_plan(fixture, 100, 1, 161, 1);
     expect_plan(fixture, 159, 1, 161, 1);
     expect_plan(fixture, 160, 1, 0, 2);
     map(fixture, 6, 1);
     /* From behind the live chunk over the steps that are missing to the one that is there. */
-    expect_plan(fixture, 4 * STEP_CHUNKS, 1, 161, 2);
+    expect_plan(fixture, 4 * UNIT_CHUNKS, 1, 161, 2);
 }
 
 static void what_is_live_or_in_transit_is_in_the_way(void **state)
 {
     struct fixture *fixture = *state;
     carve(fixture, map(fixture, 4, 1), 0, 1);
-    expect_plan(fixture, 4 * STEP_CHUNKS, 1, 0, 4);
-    expect_plan(fixture, 5 * STEP_CHUNKS, 1, 4 * STEP_CHUNKS + 1, 5);
-    assert_true(tn_step_range_take(fixture->range, &fixture->index, 1));
-    expect_plan(fixture, 3 * STEP_CHUNKS, 1, 4 * STEP_CHUNKS + 1, 3);
-    tn_step_range_refuse(fixture->range, 1);
+    expect_plan(fixture, 4 * UNIT_CHUNKS, 1, 0, 4);
+    expect_plan(fixture, 5 * UNIT_CHUNKS, 1, 4 * UNIT_CHUNKS + 1, 5);
+    uint32_t step = take(fixture, 1, 1);
+    expect_plan(fixture, 3 * UNIT_CHUNKS, 1, 4 * UNIT_CHUNKS + 1, 3);
+    tn_step_range_refuse(fixture->range, step);
     expect_sound(fixture);
-    expect_plan(fixture, 2 * STEP_CHUNKS, 1, 2 * STEP_CHUNKS, 2);
+    expect_plan(fixture, 2 * UNIT_CHUNKS, 1, 2 * UNIT_CHUNKS, 2);
+}
+
+/* In steps of several units, too. */
+static void the_units_of_a_place_count_and_not_its_steps(void **state)
+{
+    struct fixture *fixture = *state;
+    carve(fixture, map_step(fixture, 2, 3), UNIT_CHUNKS + 10, 1); /* chunk 202 */
+    carve(fixture, map_step(fixture, 8, 1), 0, UNIT_CHUNKS);
+    /* The last 117 chunks of the first step, and then a void of three units. */
+    expect_plan(fixture, 117, 1, 203, 0);
+    expect_plan(fixture, 117 + 3 * UNIT_CHUNKS, 1, 203, 3);
+    /* Before it are two units that are missing, and 74 chunks that are not. */
+    expect_plan(fixture, 118, 1, UNIT_CHUNKS, 1);
+    expect_plan(fixture, UNIT_CHUNKS + 74, 1, UNIT_CHUNKS, 1);
+    expect_plan(fixture, UNIT_CHUNKS + 75, 1, 203, 1);
 }
 
 static void a_place_is_as_aligned_as_asked_for(void **state)
 {
     struct fixture *fixture = *state;
     /* The first step begins at one step past a multiple of all these. */
-    expect_plan(fixture, 1, 2 * STEP_BYTES, STEP_CHUNKS, 1);
-    expect_plan(fixture, 1, 4 * STEP_BYTES, 3 * STEP_CHUNKS, 1);
-    expect_no_plan(fixture, 10 * STEP_CHUNKS, 16 * STEP_BYTES);
+    expect_plan(fixture, 1, 2 * UNIT_BYTES, UNIT_CHUNKS, 1);
+    expect_plan(fixture, 1, 4 * UNIT_BYTES, 3 * UNIT_CHUNKS, 1);
+    expect_no_plan(fixture, 10 * UNIT_CHUNKS, 16 * UNIT_BYTES);
     carve(fixture, map(fixture, 1, 1), 0, 1);
-    expect_plan(fixture, 2 * STEP_CHUNKS, STEP_BYTES / 2, STEP_CHUNKS + STEP_CHUNKS / 2, 2);
+    expect_plan(fixture, 2 * UNIT_CHUNKS, UNIT_BYTES / 2, UNIT_CHUNKS + UNIT_CHUNKS / 2, 2);
+}
+
+/* Every aligned place counts, also where the alignment skips units. */
+static void far_apart_places_are_all_tried(void **state)
+{
+    struct fixture *fixture = *state;
+    /* Aligned to 4 units are the units 3, 7 and 11. */
+    map_step(fixture, 8, 3);
+    expect_plan(fixture, 4 * UNIT_CHUNKS, 4 * UNIT_BYTES, 7 * UNIT_CHUNKS, 1);
+    expect_plan(fixture, UNIT_CHUNKS, 4 * UNIT_BYTES, 3 * UNIT_CHUNKS, 1);
+    expect_plan(fixture, 8 * UNIT_CHUNKS, 4 * UNIT_BYTES, 3 * UNIT_CHUNKS, 5);
+    carve(fixture, map(fixture, 4, 1), 0, 1);
+    expect_plan(fixture, 8 * UNIT_CHUNKS, 4 * UNIT_BYTES, 7 * UNIT_CHUNKS, 5);
+}
+
+/* --- steps that come ---------------------------------------------------------------------------- */
+
+static void a_step_may_have_several_units(void **state)
+{
+    struct fixture *fixture = *state;
+    struct tn_step_range *range = fixture->range;
+    uint32_t region = map_step(fixture, 1, 5);
+    assert_int_equal(fixture->index.regions[region].first_chunk, UNIT_CHUNKS);
+    assert_int_equal(fixture->index.regions[region].chunk_count, 5 * UNIT_CHUNKS);
+    assert_int_equal(range->mapped_count, 1);
+    assert_int_equal(tn_step_mapped_bytes(range), 5 * UNIT_BYTES);
+    for (uint32_t unit = 0; unit < UNIT_COUNT; unit++)
+        assert_int_equal(tn_unit_step(range, unit), unit >= 1 && unit < 6 ? 0 : TN_STEP_NONE);
+    assert_int_equal(tn_step_range_count_gap(range, &fixture->index, 0), 1);
+    assert_int_equal(tn_step_range_count_gap(range, &fixture->index, 1), 0);
+    assert_int_equal(tn_step_range_count_gap(range, &fixture->index, 7), UNIT_COUNT - 7);
+    assert_int_equal(tn_step_range_count_gap(range, &fixture->index, UNIT_COUNT), 0);
+}
+
+static void numbers_of_steps_are_used_again(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t first = take(fixture, 0, 2), second = take(fixture, 4, 1);
+    tn_step_range_leave(fixture->range, &fixture->index, first);
+    expect_sound(fixture);
+    assert_int_equal(tn_unit_step(fixture->range, 1), TN_STEP_NONE);
+    assert_int_equal(take(fixture, 8, 8), first);
+    tn_step_range_leave(fixture->range, &fixture->index, second);
+    expect_sound(fixture);
+    assert_int_equal(tn_step_range_count_gap(fixture->range, &fixture->index, 0), 8);
 }
 
 /* --- steps that go ------------------------------------------------------------------------------ */
+
+/* Takes the steps that a walk finds, and expects that they begin at these units. */
+static void expect_taken(struct fixture *fixture, const uint32_t *units, unsigned count)
+{
+    struct tn_step_range *range = fixture->range;
+    struct tn_free_step_walk walk = tn_step_range_begin_walk(range, 0);
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t step = tn_step_range_walk(range, &fixture->index, &walk);
+        assert_int_not_equal(step, TN_STEP_NONE);
+        assert_int_equal(range->steps[step].first_unit, units[i]);
+        assert_true(tn_step_range_take_free(range, &fixture->index, &walk));
+        expect_sound(fixture);
+        tn_step_range_leave(range, &fixture->index, step);
+        expect_sound(fixture);
+        /* A walk does not know a step that has left: it begins anew. */
+        walk = tn_step_range_begin_walk(range, 0);
+    }
+}
 
 static void the_highest_free_steps_are_taken_first(void **state)
 {
     struct fixture *fixture = *state;
     struct tn_step_range *range = fixture->range;
-    carve(fixture, map(fixture, 0, 8), 3 * STEP_CHUNKS + 1, STEP_CHUNKS);
-    assert_int_equal(tn_step_range_count_free(range, &fixture->index, 0), 6);
-    assert_true(tn_step_range_has_free(range, &fixture->index, 0, 5));
-    assert_false(tn_step_range_has_free(range, &fixture->index, 0, 6));
+    carve(fixture, map(fixture, 0, 8), 3 * UNIT_CHUNKS + 1, UNIT_CHUNKS);
+    assert_int_equal(tn_step_range_count_free(range, &fixture->index, 0), 6 * UNIT_BYTES);
+    assert_true(tn_step_range_has_free(range, &fixture->index, 0, 6 * UNIT_BYTES - 1));
+    assert_false(tn_step_range_has_free(range, &fixture->index, 0, 6 * UNIT_BYTES));
     static const uint32_t expected[] = { 7, 6, 5, 2 };
-    uint32_t step = tn_step_range_take_free(range, &fixture->index, 0, 4);
-    expect_sound(fixture);
-    for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(step, expected[i]);
-        uint32_t next = range->steps[step].next;
-        tn_step_range_leave(range, &fixture->index, step);
-        expect_sound(fixture);
-        step = next;
-    }
-    assert_int_equal(step, TN_STEP_NONE);
+    expect_taken(fixture, expected, 4);
     assert_int_equal(range->mapped_count, 4);
-    assert_int_equal(tn_step_range_count_free(range, &fixture->index, 0), 2);
+    assert_int_equal(tn_step_range_count_free(range, &fixture->index, 0), 2 * UNIT_BYTES);
+}
+
+static void a_walk_goes_on_behind_taken_steps_and_others(void **state)
+{
+    struct fixture *fixture = *state;
+    struct tn_step_range *range = fixture->range;
+    map_step(fixture, 0, 2);
+    map_step(fixture, 2, 3);
+    map_step(fixture, 5, 1);
+    carve(fixture, map_step(fixture, 6, 2), 6 * UNIT_CHUNKS, 1);
+    map_step(fixture, 8, 4);
+    static const uint32_t expected[] = { 8, 5, 2, 0 };
+    struct tn_free_step_walk walk = tn_step_range_begin_walk(range, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t step = tn_step_range_walk(range, &fixture->index, &walk);
+        assert_int_not_equal(step, TN_STEP_NONE);
+        assert_int_equal(range->steps[step].first_unit, expected[i]);
+        if (i % 2 == 1) assert_true(tn_step_range_take_free(range, &fixture->index, &walk));
+        expect_sound(fixture);
+    }
+    assert_int_equal(tn_step_range_walk(range, &fixture->index, &walk), TN_STEP_NONE);
+    assert_int_equal(tn_step_range_count_free(range, &fixture->index, 0), 7 * UNIT_BYTES);
+}
+
+/* A live block at the edge of a step holds all of it. */
+static void a_step_goes_as_a_whole(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct tn_step_range *range = fixture->range;
+    map_step(fixture, 0, 4);
+    uint32_t free = map_step(fixture, 4, 4);
+    carve(fixture, free, 4 * UNIT_CHUNKS - 1, 1); /* in the first step's last chunk */
+    assert_int_equal(tn_step_range_count_free(range, &fixture->index, 0), 4 * UNIT_BYTES);
+    assert_false(tn_step_range_has_free(range, &fixture->index, 0, 0)); /* it is the only one */
+    map_step(fixture, 8, 1);
+    assert_true(tn_step_range_has_free(range, &fixture->index, 0, 5 * UNIT_BYTES - 1));
+    assert_false(tn_step_range_has_free(range, &fixture->index, 0, 5 * UNIT_BYTES));
+    static const uint32_t expected[] = { 8, 4 };
+    expect_taken(fixture, expected, 2);
+}
+
+static void held_steps_are_passed_by(void **state)
+{
+    struct fixture *fixture = *state;
+    struct tn_step_range *range = fixture->range;
+    map_step(fixture, 0, 2);
+    map_step(fixture, 2, 3);
+    map_step(fixture, 5, 1);
+    range->steps[1].hold_count = range->held_count = 1;
+    expect_sound(fixture);
+    assert_int_equal(tn_step_range_count_free(range, &fixture->index, 0), 3 * UNIT_BYTES);
+    assert_true(tn_step_range_has_free(range, &fixture->index, 0, 3 * UNIT_BYTES - 1));
+    assert_false(tn_step_range_has_free(range, &fixture->index, 0, 3 * UNIT_BYTES));
+    static const uint32_t expected[] = { 5, 0 };
+    expect_taken(fixture, expected, 2);
+    struct tn_free_step_walk walk = tn_step_range_begin_walk(range, 0);
+    assert_int_equal(tn_step_range_walk(range, &fixture->index, &walk), TN_STEP_NONE);
+    range->steps[1].hold_count = range->held_count = 0;
 }
 
 /* --- check -------------------------------------------------------------------------------------- */
@@ -228,29 +375,44 @@ static void faults_are_found(void **state)
     struct fixture *fixture = *state;
     struct tn_step_range *range = fixture->range;
     map(fixture, 0, 2);
-    assert_true(tn_step_range_take(range, &fixture->index, 5));
-    range->mapped_count++;
+    uint32_t taken = take(fixture, 5, 2);
+    struct tn_step *step = &range->steps[taken];
+    range->mapped_unit_count++;
     expect_fault(fixture, "the count of mapped steps is wrong");
-    range->mapped_count--;
-    range->steps[0].state = TN_STEP_STATE_UNMAPPED;
-    range->mapped_count--;
-    expect_fault(fixture, "a step that is not mapped is not a void");
-    range->steps[0].state = TN_STEP_STATE_MAPPED;
-    range->steps[3].state = TN_STEP_STATE_MAPPED;
-    range->mapped_count += 2;
-    expect_fault(fixture, "a mapped step is void");
-    range->mapped_count--;
-    range->steps[3].state = TN_STEP_STATE_REFUSED;
-    expect_fault(fixture, "a step that is not mapped is in the wrong kind of void");
-    range->steps[3].state = TN_STEP_STATE_UNMAPPED;
-    range->steps[5].region++;
+    range->mapped_unit_count--;
+    range->left_count++;
+    expect_fault(fixture, "the count of steps that have left is wrong");
+    range->left_count--;
+    range->held_count++;
+    expect_fault(fixture, "the count of held steps is wrong");
+    range->held_count--;
+    range->unit_steps[6] = 1;
+    expect_fault(fixture, "a unit does not know its step");
+    range->unit_steps[6] = taken + 1;
+    range->unit_steps[7] = taken + 1;
+    expect_fault(fixture, "a unit has a step that is not there");
+    range->unit_steps[7] = 0;
+    step->unit_count = 0;
+    expect_fault(fixture, "a step has no units, or such as the range lacks");
+    step->unit_count = 2;
+    step->region++;
     expect_fault(fixture, "a step's link to its void is wrong");
-    range->steps[5].region--;
-    struct tn_region *taken = &fixture->index.regions[range->steps[5].region];
-    taken->chunk_count--;
-    expect_fault(fixture, "a void is not whole steps");
-    taken->chunk_count++;
+    step->region--;
+    step->state = TN_STEP_STATE_MAPPED;
+    range->mapped_count++;
+    range->mapped_unit_count += 2;
+    range->left_count--;
+    expect_fault(fixture, "a mapped step is void");
+    step->state = TN_STEP_STATE_TRANSIT;
+    range->mapped_count--;
+    range->mapped_unit_count -= 2;
+    range->left_count++;
+    struct tn_region *region = &fixture->index.regions[step->region];
+    region->chunk_count--;
+    expect_fault(fixture, "a void is not whole units");
+    region->chunk_count++;
     expect_sound(fixture);
+    tn_step_range_leave(range, &fixture->index, taken);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -258,14 +420,22 @@ static void faults_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_are_by_device_and_limit_within_bounds),
-        cmocka_unit_test(whole_steps_fill_a_limit),
-        TEST(a_range_begins_at_a_whole_step),
+        TEST(units_are_of_2_mib_but_for_a_small_limit_and_a_large_floor),
+        TEST(whole_units_fill_a_limit),
+        TEST(a_range_begins_at_a_whole_unit),
+        TEST(a_unit_takes_four_bytes),
         TEST(an_empty_range_is_filled_from_its_beginning),
         TEST(free_chunks_before_and_behind_a_void_help),
         TEST(what_is_live_or_in_transit_is_in_the_way),
+        TEST(the_units_of_a_place_count_and_not_its_steps),
         TEST(a_place_is_as_aligned_as_asked_for),
+        TEST(far_apart_places_are_all_tried),
+        TEST(a_step_may_have_several_units),
+        TEST(numbers_of_steps_are_used_again),
         TEST(the_highest_free_steps_are_taken_first),
+        TEST(a_walk_goes_on_behind_taken_steps_and_others),
+        TEST(a_step_goes_as_a_whole),
+        TEST(held_steps_are_passed_by),
         TEST(faults_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,8 @@ static void append_rest(struct text *text, const struct tarn_pool *pool,
                         const tarn_pool_options *options)
 {
     if (pool->range)
-        append(text, ", contiguous in steps of %s", tn_bytes_text(pool->range->step_bytes).text);
+        append(text, ", contiguous in steps of %s%s", tn_bytes_text(pool->range->unit_bytes).text,
+               pool->range->unit_count_max > 1 ? " and more" : "");
     if (options->is_shareable) append(text, ", shareable");
     if (options->release_threshold_bytes > 0)
         append(text, ", gives back above %s", tn_bytes_text(options->release_threshold_bytes).text);

@@ -139,3 +139,31 @@ size_t tn_growth_next_bytes(const struct tn_growth_policy *policy,
     /* Rounded so that the sizes keep falling. */
     return tn_max(rounded_bytes(less, policy->granularity_bytes, asked_bytes - 1), needed_bytes);
 }
+
+/* --- steps --------------------------------------------------------------------------------------- */
+
+/* A step is at most one of so many parts of what the pool holds with it. Then some 11 steps double what it holds. */
+#define STEP_PARTS 16
+
+/* A wish for steps is at least one of so many parts of what the pool holds. */
+#define STEP_WISH_PARTS 64
+
+size_t tn_growth_step_bytes_max(const struct tn_growth_policy *policy, size_t held_bytes,
+                                size_t refused_bytes)
+{
+    size_t cap = tn_min(policy->growth_bytes_max, policy->allocation_bytes_max);
+    size_t bytes = tn_min(held_bytes / STEP_PARTS, cap);
+    while (bytes >= refused_bytes)
+        bytes /= 2;
+    return bytes;
+}
+
+size_t tn_growth_steps_wish_bytes(const struct tn_growth_policy *policy,
+                                  const struct tn_growth_state *state)
+{
+    size_t held = state->footprint_bytes, total;
+    size_t cap = tn_min(tn_growth_step_bytes_max(policy, held, state->refused_bytes),
+                        left_bytes(policy, state) / LEFT_PARTS);
+    if (!tn_add_fits(state->used_bytes, state->used_bytes / STEP_PARTS, &total)) total = SIZE_MAX;
+    return tn_min(tn_max(total > held ? total - held : 0, held / STEP_WISH_PARTS), cap);
+}

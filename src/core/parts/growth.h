@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * growth: the size of the next static pool. Pure functions of numbers, in bytes; the pool makes the backend
- * calls. A contiguous pool grows by steps instead: see supply/pool_steps.h.
+ * calls.
  *
  * The wish is the initial size if nothing is held. Later it is so much that the pool then holds growth_factor times
  * the bytes in use:
@@ -22,6 +22,13 @@
  *
  * The need itself is always tried: another process may have returned memory meanwhile, and a refusal without
  * asking would be a false out-of-memory.
+ *
+ * A contiguous pool has another wish: so much that it then holds 17/16 of the bytes in use.
+ *  - At least a 64th of what it holds, because free memory may be scattered.
+ *  - At most the user's cap, and a quarter of what the limit leaves.
+ * It takes the need and the wish in steps, each at most a 16th of what it then holds. So the number of steps follows the
+ * logarithm of the size, up to the cap. A small live block keeps its step from going back: at most a 16th of what the pool
+ * held when the step came.
  */
 #ifndef TN_GROWTH_H
 #define TN_GROWTH_H
@@ -69,5 +76,14 @@ size_t tn_growth_first_bytes(const struct tn_growth_policy *policy,
 size_t tn_growth_next_bytes(const struct tn_growth_policy *policy,
                             const struct tn_growth_state *state, size_t asked_bytes,
                             size_t needed_bytes);
+
+/* Returns the size of the largest step of a contiguous pool that holds so much with it. Less than the backend's units
+ * means one of them. */
+size_t tn_growth_step_bytes_max(const struct tn_growth_policy *policy, size_t held_bytes,
+                                size_t refused_bytes);
+
+/* Returns by how much a contiguous pool grows that holds something, unless the need is more. */
+size_t tn_growth_steps_wish_bytes(const struct tn_growth_policy *policy,
+                                  const struct tn_growth_state *state);
 
 #endif

@@ -197,9 +197,7 @@ static size_t metadata_bytes(const struct tarn_pool *pool)
 {
     size_t list_bytes = ((size_t)pool->list.by_chunk_capacity + pool->list.by_address_capacity) *
                         sizeof *pool->list.by_chunk;
-    size_t range_bytes =
-        pool->range ? sizeof *pool->range + pool->range->step_count * sizeof pool->range->steps[0]
-                    : 0;
+    size_t range_bytes = pool->range ? tn_step_range_metadata_bytes(pool->range) : 0;
     return sizeof *pool + list_bytes + range_bytes +
            pool->list.count * sizeof(struct tn_static_pool) +
            tn_region_index_metadata_bytes(&pool->own.index) +

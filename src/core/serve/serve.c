@@ -106,10 +106,9 @@ static bool has_steps_above_threshold(const struct tarn_pool *pool)
 {
     const struct tn_step_range *range = pool->range;
     size_t idle_bytes = tn_step_mapped_bytes(range) - pool->own.stats.used_bytes;
-    size_t kept_count = tn_max(pool->release_threshold_bytes / range->step_bytes, 1);
-    if (idle_bytes / range->step_bytes <= kept_count) return false;
+    if (idle_bytes <= tn_max(pool->release_threshold_bytes, range->unit_bytes)) return false;
     return tn_step_range_has_free(range, &pool->own.index, tn_pool_held_streams(pool),
-                                  (uint32_t)kept_count);
+                                  pool->release_threshold_bytes);
 }
 
 static bool may_release(const struct tarn_pool *pool, const struct tn_static_pool *freed_in)

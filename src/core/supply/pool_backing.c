@@ -194,9 +194,7 @@ static const char *fault_of(struct tarn_pool *pool, const struct tn_static_pool 
     return overlaps ? "it overlaps memory that the pool holds" : NULL;
 }
 
-/* The pool remembers a refusal until it has returned memory. But other programs return memory too, unseen. So
- * the pool forgets a refusal after a few successes. */
-static void note_success(struct tarn_pool *pool)
+void tn_pool_note_success(struct tarn_pool *pool)
 {
     enum {
         GROWTHS_REMEMBERED = 8
@@ -204,7 +202,7 @@ static void note_success(struct tarn_pool *pool)
     if (++pool->growths_since_refusal >= GROWTHS_REMEMBERED) pool->refused_bytes = SIZE_MAX;
 }
 
-static void note_refusal(struct tarn_pool *pool, size_t size_bytes)
+void tn_pool_note_refusal(struct tarn_pool *pool, size_t size_bytes)
 {
     pool->refused_bytes = size_bytes;
     pool->growths_since_refusal = 0;
@@ -253,7 +251,7 @@ static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed
         result = acquire(pool, acquired);
         if (result.status != TARN_STATUS_OK) tn_refusals_count(&refusals, *asked_bytes, result);
         if (result.status != TARN_STATUS_OUT_OF_MEMORY) break;
-        if (*asked_bytes > needed) note_refusal(pool, *asked_bytes);
+        if (*asked_bytes > needed) tn_pool_note_refusal(pool, *asked_bytes);
         *asked_bytes = tn_growth_next_bytes(&policy, &state, *asked_bytes, needed);
     }
     tn_pool_tell_refusals(pool, &refusals);
@@ -261,7 +259,7 @@ static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed
     const char *fault = fault_of(pool, acquired);
     if (fault) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 0, fault };
     tn_pool_count_arrival(pool, acquired->backing_bytes);
-    note_success(pool);
+    tn_pool_note_success(pool);
     return result;
 }
 
@@ -443,8 +441,7 @@ size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool)
     size_t bytes = 0;
     if (pool->range) {
         if (tn_pool_is_observed_anew(pool)) return 0;
-        return pool->range->step_bytes *
-               tn_step_range_count_free(pool->range, &pool->own.index, tn_pool_held_streams(pool));
+        return tn_step_range_count_free(pool->range, &pool->own.index, tn_pool_held_streams(pool));
     }
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *held = pool->list.by_chunk[i].static_pool;
@@ -484,7 +481,7 @@ static size_t excess_bytes(size_t footprint_bytes, size_t needed, size_t limit_b
 }
 
 size_t tn_pool_missing_bytes(struct tarn_pool *pool, const struct tn_request *request,
-                             tarn_backend_result result, uint32_t missing_step_count)
+                             tarn_backend_result result, uint32_t missing_unit_count)
 {
     size_t needed = tight_bytes(pool, request), limit = pool->growth.limit_bytes;
     if (result.status == TARN_STATUS_OUT_OF_MEMORY) return needed;
@@ -493,10 +490,10 @@ size_t tn_pool_missing_bytes(struct tarn_pool *pool, const struct tn_request *re
     struct tn_growth_state state = growth_state(pool);
     if (pool->range) {
         /* Steps that are partly free may help too. How much is unknown before it is tried. */
-        size_t step_bytes = pool->range->step_bytes;
-        size_t missing = tn_min(missing_step_count * step_bytes, limit);
+        size_t unit_bytes = pool->range->unit_bytes;
+        size_t missing = tn_min(missing_unit_count * unit_bytes, limit);
         if (used_bytes(pool) > limit - needed) return 0;
-        return missing_step_count == 0 ? step_bytes
+        return missing_unit_count == 0 ? unit_bytes
                                        : excess_bytes(state.footprint_bytes, missing, limit);
     }
     size_t left = state.footprint_bytes - wholly_free_bytes(pool);
@@ -568,7 +565,7 @@ static tarn_status fail_for_caps(struct tarn_pool *pool, const struct tn_request
                        "no free region holds %s%s, and the pool%s cannot map as many steps of %s "
                        "as this takes: it holds %s of at most %s%s%s",
                        size.text, label.text, name.text,
-                       tn_bytes_text(pool->range->step_bytes).text,
+                       tn_bytes_text(pool->range->unit_bytes).text,
                        tn_bytes_text(state.footprint_bytes).text, tn_bytes_text(limit).text,
                        tell_limit(pool), tell_free(pool, request).text);
     }

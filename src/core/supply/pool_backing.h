@@ -93,6 +93,11 @@ void tn_pool_tell_refusals(const struct tarn_pool *pool, const struct tn_refusal
 /* Logs that the vendor has refused memory at the end of the pool. 0 bytes: logs nothing. */
 void tn_pool_tell_lost(const struct tarn_pool *pool, size_t lost_bytes);
 
+/* The pool remembers the size that the vendor refused last until it has returned memory. But other programs return memory
+ * too, unseen. So it forgets the size after a few successes. */
+void tn_pool_note_refusal(struct tarn_pool *pool, size_t size_bytes);
+void tn_pool_note_success(struct tarn_pool *pool);
+
 /* Counts memory as footprint and in transit. */
 void tn_pool_count_arrival(struct tarn_pool *pool, size_t size_bytes);
 
@@ -119,10 +124,10 @@ bool tn_pool_can_leave(const struct tarn_pool *pool, const struct tn_static_pool
 size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool);
 
 /* How many bytes of wholly free memory must at least go back before an acquire can succeed that has had this result.
- * missing_step_count: in a contiguous pool, the steps that the request misses; 0: unknown. 0: it cannot succeed by
+ * missing_unit_count: in a contiguous pool, the units of steps that the request misses; 0: unknown. 0: it cannot succeed by
  * that. */
 size_t tn_pool_missing_bytes(struct tarn_pool *pool, const struct tn_request *request,
-                             tarn_backend_result result, uint32_t missing_step_count);
+                             tarn_backend_result result, uint32_t missing_unit_count);
 
 /* Reports why an acquire failed. */
 tarn_status tn_pool_fail_growth(struct tarn_pool *pool, const struct tn_request *request,

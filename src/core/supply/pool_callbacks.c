@@ -137,12 +137,12 @@ static void tell_of_steps(struct tarn_pool *pool, struct tn_observer *observer)
 {
     const struct tn_step_range *range = pool->range;
     for (uint32_t i = 0; i < range->step_count; i++) {
-        const struct tn_step *step = &range->steps[i];
+        const struct tn_step *step = &range->steps[i]; /* until the call: steps may move */
         bool is_there = step->state == TN_STEP_STATE_MAPPED ||
                         (step->state == TN_STEP_STATE_TRANSIT && !step->is_leaving);
         if (is_there && is_due(observer, step->told))
-            call(pool, observer, observer->on_created, tn_step_address(range, i), range->step_bytes,
-                 step->id);
+            call(pool, observer, observer->on_created, tn_step_address(range, i),
+                 tn_step_bytes(range, i), step->id);
     }
 }
 

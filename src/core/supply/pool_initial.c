@@ -53,7 +53,7 @@ static size_t count_chunks_in_limit(const struct tarn_pool *pool, size_t initial
     size_t limit_bytes = pool->growth.limit_bytes;
     if (!pool->range || initial_bytes > limit_bytes) return chunk_count;
     return tn_min(chunk_count,
-                  tn_round_down(limit_bytes, pool->range->step_bytes) >> pool->chunk_log2);
+                  tn_round_down(limit_bytes, pool->range->unit_bytes) >> pool->chunk_log2);
 }
 
 tarn_status tn_pool_take_initial(struct tarn_pool *pool, size_t initial_bytes)

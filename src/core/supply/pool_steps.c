@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_steps: reserve, map, export, unmap. */
+/* pool_steps: plan, map, export, unmap. The life of the range is in pool_range.c. */
 #include "pool_steps.h"
 
 #include "../../base/arith.h"
@@ -9,169 +9,6 @@
 #include "../serve/pool_streams.h"
 
 #include "pool_callbacks.h"
-#include "pool_options.h"
-
-/* --- reserving ------------------------------------------------------------------------------ */
-
-/* The steps of the range, by the options and the device. */
-struct geometry {
-    size_t step_bytes;
-    uint32_t step_count; /* wished for */
-};
-
-/* Addresses from the backend, without memory. */
-struct addresses {
-    void *address;
-    size_t size_bytes;
-};
-
-/* A table of an older backend may end before these two operations. */
-static bool can_share(const tarn_backend_operations *operations)
-{
-    const size_t bytes_with_both =
-        offsetof(tarn_backend_operations, range_export) + sizeof operations->range_export;
-    return operations->struct_bytes >= bytes_with_both && operations->range_map_shareable &&
-           operations->range_export;
-}
-
-static tarn_status check_ranges(const struct tarn_pool *pool)
-{
-    const tarn_backend_operations *operations = pool->backend.operations;
-    bool has_ranges = pool->range_granularity_bytes > 0 && operations->range_reserve &&
-                      operations->range_release && operations->range_map && operations->range_unmap;
-    if (!has_ranges) {
-        return tn_fail(TARN_STATUS_NOT_SUPPORTED,
-                       "contiguous: the %s backend cannot map this kind of memory into a range of "
-                       "addresses on this device",
-                       operations->name);
-    }
-    if (!tn_is_power_of_two(pool->range_granularity_bytes)) {
-        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
-                       "the %s backend's properties make no sense: range granularity %zu bytes",
-                       operations->name, pool->range_granularity_bytes);
-    }
-    if (pool->is_shareable && (!pool->has_shareable_ranges || !can_share(operations))) {
-        return tn_fail(TARN_STATUS_NOT_SUPPORTED,
-                       "is_shareable: the %s backend cannot give what it maps into a range to "
-                       "other processes, on this device and with this driver",
-                       operations->name);
-    }
-    return TARN_STATUS_OK;
-}
-
-/* The range has many times the addresses that the pool can ever fill. If live regions lie scattered, no place
- * between them may be large enough for a request, although there is enough memory. Then there is one behind
- * them. */
-#define RANGE_FACTOR 8
-
-static uint32_t count_steps(size_t bytes_max, size_t step_bytes, unsigned chunk_log2)
-{
-    size_t step_count_max = ((size_t)TN_CHUNK_COUNT_MAX << chunk_log2) / step_bytes;
-    return (uint32_t)tn_min(tn_max(bytes_max / step_bytes, 1), step_count_max / RANGE_FACTOR) *
-           RANGE_FACTOR;
-}
-
-static tarn_status find_geometry(const struct tarn_pool *pool, const tarn_pool_options *options,
-                                 struct geometry *geometry_out)
-{
-    struct geometry geometry;
-    tarn_memory_info info = { .total_bytes = SIZE_MAX };
-    size_t limit_bytes = pool->growth.limit_bytes;
-    tarn_status status = check_ranges(pool);
-    if (status != TARN_STATUS_OK) return status;
-    tarn_backend_result result = tn_query_memory(&pool->backend, &info);
-    if (result.status != TARN_STATUS_OK && result.status != TARN_STATUS_NOT_SUPPORTED) {
-        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "the %s backend does not tell how much memory there is",
-                              pool->backend.operations->name);
-    }
-    size_t floor_bytes = tn_max(pool->range_granularity_bytes, options->chunk_bytes);
-    geometry.step_bytes = options->step_bytes
-                              ? tn_max(options->step_bytes, floor_bytes)
-                              : tn_step_bytes_for(info.total_bytes, limit_bytes, floor_bytes);
-    while (geometry.step_bytes > pool->growth.allocation_bytes_max &&
-           geometry.step_bytes > floor_bytes)
-        geometry.step_bytes /= 2;
-    if (geometry.step_bytes > limit_bytes) {
-        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
-                       "the limit is %zu bytes, less than one step of %zu", limit_bytes,
-                       geometry.step_bytes);
-    }
-    geometry.step_count =
-        count_steps(tn_min(limit_bytes, info.total_bytes), geometry.step_bytes, pool->chunk_log2);
-    *geometry_out = geometry;
-    return TARN_STATUS_OK;
-}
-
-/* Asks for fewer and fewer addresses. The first step must begin at a multiple of its size. The backend does
- * not promise that, so some addresses are added. */
-static tarn_backend_result reserve(struct tarn_pool *pool, struct geometry *geometry,
-                                   struct addresses *reserved)
-{
-    tarn_backend_result result = { TARN_STATUS_OUT_OF_MEMORY, 0, NULL };
-    for (; geometry->step_count > 0; geometry->step_count /= 2) {
-        reserved->size_bytes = geometry->step_count * geometry->step_bytes +
-                               (geometry->step_bytes - pool->range_granularity_bytes);
-        result = tn_pool_meaning_of(pool->backend.operations->range_reserve(
-            pool->backend.state, reserved->size_bytes, &reserved->address));
-        if (result.status != TARN_STATUS_OUT_OF_MEMORY) break;
-    }
-    return result;
-}
-
-/* Makes the range the pool's one static pool. */
-static bool insert_range(struct tarn_pool *pool, struct tn_step_range *range)
-{
-    TN_ASSERT(tn_pool_is_locked(pool));
-    struct tn_static_pool *whole = range->static_pool;
-    if (!tn_static_pool_list_reserve(&pool->list) ||
-        !tn_region_index_reserve_span(&pool->own.index, 0, whole->chunk_count))
-        return false;
-    whole->first_chunk = 0;
-    whole->head = tn_region_index_add_void_span(&pool->own.index, 0, whole->chunk_count);
-    tn_static_pool_list_insert(&pool->list, whole);
-    pool->range = range;
-    return true;
-}
-
-/* Requires: growth_lock. False: no host memory. */
-static bool add_range(struct tarn_pool *pool, const struct geometry *geometry,
-                      const struct addresses *reserved)
-{
-    struct tn_step_range *range =
-        tn_step_range_create(reserved->address, reserved->size_bytes, geometry->step_bytes,
-                             geometry->step_count, pool->chunk_log2);
-    if (!range) return false;
-    tn_pool_lock_and_gather(pool);
-    bool is_inserted = insert_range(pool, range);
-    tn_pool_unlock(pool);
-    if (is_inserted) return true;
-    tn_static_pool_destroy(range->static_pool);
-    tn_step_range_destroy(range);
-    return false;
-}
-
-tarn_status tn_pool_reserve_range(struct tarn_pool *pool, const tarn_pool_options *options)
-{
-    struct geometry geometry = { 0, 0 };
-    struct addresses reserved = { NULL, 0 };
-    tarn_status status = find_geometry(pool, options, &geometry);
-    if (status != TARN_STATUS_OK) return status;
-    tarn_backend_result result = reserve(pool, &geometry, &reserved);
-    if (result.status != TARN_STATUS_OK) {
-        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "the %s backend reserved no range of addresses",
-                              pool->backend.operations->name);
-    }
-    tn_pool_lock_growth(pool);
-    bool is_added = add_range(pool, &geometry, &reserved);
-    tn_pool_unlock_growth(pool);
-    if (is_added) return TARN_STATUS_OK;
-    pool->backend.operations->range_release(pool->backend.state, reserved.address,
-                                            reserved.size_bytes);
-    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
-                   "the host has no memory to describe a range of %zu bytes", reserved.size_bytes);
-}
 
 /* --- one step ------------------------------------------------------------------------------- */
 
@@ -186,12 +23,12 @@ static tarn_backend_result map_step(struct tarn_pool *pool, uint32_t step)
     tarn_backend_result (*map)(void *, void *, size_t, tarn_mapping *) =
         pool->is_shareable ? operations->range_map_shareable : operations->range_map;
     tarn_backend_result result =
-        tn_pool_meaning_of(map(pool->backend.state, tn_step_address(range, step), range->step_bytes,
-                               &range->steps[step].mapping));
+        tn_pool_meaning_of(map(pool->backend.state, tn_step_address(range, step),
+                               tn_step_bytes(range, step), &range->steps[step].mapping));
     if (result.status != TARN_STATUS_OK) return result;
     range->steps[step].id = tn_static_pool_take_id();
     range->steps[step].told = 0;
-    tn_pool_count_arrival(pool, range->step_bytes);
+    tn_pool_count_arrival(pool, tn_step_bytes(range, step));
     return result;
 }
 
@@ -201,15 +38,15 @@ static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step, boo
 {
     struct tn_step_range *range = pool->range;
     tarn_backend_result result = { TARN_STATUS_NOT_READY, 0, NULL };
-    tn_pool_allow(pool, tn_step_address(range, step), range->step_bytes);
+    tn_pool_allow(pool, tn_step_address(range, step), tn_step_bytes(range, step));
     if (tn_pool_may_release(pool)) {
-        result =
-            pool->backend.operations->range_unmap(pool->backend.state, tn_step_address(range, step),
-                                                  range->step_bytes, range->steps[step].mapping);
+        result = pool->backend.operations->range_unmap(
+            pool->backend.state, tn_step_address(range, step), tn_step_bytes(range, step),
+            range->steps[step].mapping);
         if (result.status == TARN_STATUS_NOT_READY) result.status = TARN_STATUS_VENDOR_ERROR;
     }
     tn_pool_lock_and_gather(pool);
-    tn_pool_count_release(pool, range->step_bytes, was_refused, result);
+    tn_pool_count_release(pool, tn_step_bytes(range, step), was_refused, result);
     if (result.status == TARN_STATUS_OK) {
         tn_step_range_leave(range, &pool->own.index, step);
     } else {
@@ -222,14 +59,16 @@ static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step, boo
 static void tell_created(struct tarn_pool *pool, uint32_t step)
 {
     struct tn_step_range *range = pool->range;
-    tn_pool_tell_created(pool, tn_step_address(range, step), range->step_bytes,
-                         range->steps[step].id, &range->steps[step].told);
+    tarn_observer told; /* steps may move while the user is told */
+    tn_pool_tell_created(pool, tn_step_address(range, step), tn_step_bytes(range, step),
+                         range->steps[step].id, &told);
+    range->steps[step].told = told;
 }
 
 static void tell_destroyed(struct tarn_pool *pool, uint32_t step)
 {
     const struct tn_step_range *range = pool->range;
-    tn_pool_tell_destroyed(pool, tn_step_address(range, step), range->step_bytes,
+    tn_pool_tell_destroyed(pool, tn_step_address(range, step), tn_step_bytes(range, step),
                            range->steps[step].id, range->steps[step].told);
 }
 
@@ -238,8 +77,8 @@ static uint32_t arrive(struct tarn_pool *pool, uint32_t step)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_step_range *range = pool->range;
-    tn_pool_forbid(pool, tn_step_address(range, step), range->step_bytes);
-    pool->transit_bytes -= range->step_bytes;
+    tn_pool_forbid(pool, tn_step_address(range, step), tn_step_bytes(range, step));
+    pool->transit_bytes -= tn_step_bytes(range, step);
     return tn_step_range_arrive(range, &pool->own.index, step);
 }
 
@@ -257,7 +96,7 @@ bool tn_pool_take_refused_steps_back(struct tarn_pool *pool)
         }
         tn_pool_lock_and_gather(pool);
         tn_step_range_retry(range, step);
-        pool->own.stats.unreleased_bytes -= range->step_bytes;
+        pool->own.stats.unreleased_bytes -= tn_step_bytes(range, step);
         tn_pool_unlock(pool);
         range->steps[step].id = tn_static_pool_take_id();
         range->steps[step].told = 0;
@@ -280,57 +119,89 @@ static void release_refused(struct tarn_pool *pool, struct tn_giving_back *given
         tn_pool_lock_and_gather(pool);
         tn_step_range_retry(range, step);
         tn_pool_unlock(pool);
-        tn_giving_back_count(given, range->step_bytes, unmap_step(pool, step, true));
+        size_t size_bytes = tn_step_bytes(range, step);
+        tn_giving_back_count(given, size_bytes, unmap_step(pool, step, true));
     }
 }
 
-/* --- taking missing steps ------------------------------------------------------------------- */
+/* --- planning growth ------------------------------------------------------------------------ */
 
-/* Steps that the options ask for at first. */
-static uint32_t count_initial(const struct tarn_pool *pool)
+/* Steps in transit, in the order of addresses. */
+struct step_list {
+    uint32_t first, last; /* TN_STEP_NONE: it is empty */
+};
+
+/* Growth for one request. The counts are of units. */
+struct growth {
+    struct tn_step_plan plan;
+    struct step_list steps;
+    uint32_t end_unit;       /* of the place, or of the wish behind it */
+    uint32_t wish_count;     /* at least as many as the plan misses */
+    uint32_t step_count_max; /* the most in a step */
+    bool is_first;           /* the wish is the initial size */
+};
+
+/* Whole units in so many bytes, as far as the range has them. */
+static uint32_t whole_units(const struct tn_step_range *range, size_t bytes)
 {
-    TN_ASSERT(tn_pool_is_locked(pool));
-    const struct tn_step_range *range = pool->range;
-    if (pool->own.stats.footprint_bytes > 0) return 0;
-    if (pool->growth.takes_all) return range->step_count;
-    return (uint32_t)tn_min(
-        tn_count_units(pool->growth.initial_bytes, tn_lowest_bit(range->step_bytes)),
-        range->step_count);
+    return (uint32_t)tn_min(bytes / range->unit_bytes, range->unit_count);
 }
 
-/* Steps that the limit still allows. */
+static uint32_t count_initial(const struct tarn_pool *pool)
+{
+    const struct tn_step_range *range = pool->range;
+    if (pool->growth.takes_all) return range->unit_count;
+    return (uint32_t)tn_min(
+        tn_count_units(pool->growth.initial_bytes, tn_lowest_bit(range->unit_bytes)),
+        range->unit_count);
+}
+
+/* While the user is told of steps, the pool grows by the need alone. */
+static uint32_t count_wish(const struct tarn_pool *pool)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    const struct tn_growth_state state = {
+        .footprint_bytes = pool->own.stats.footprint_bytes,
+        .used_bytes = pool->own.stats.used_bytes +
+                      ((size_t)tn_pool_sum_captured(pool).chunk_count << pool->chunk_log2),
+        .refused_bytes = pool->refused_bytes,
+    };
+    if (state.footprint_bytes == 0) return count_initial(pool);
+    if (pool->range->unit_count_max == 1 || pool->arriving_count > 0) return 0;
+    return whole_units(pool->range, tn_growth_steps_wish_bytes(&pool->growth, &state));
+}
+
+/* Units that the limit still allows. */
 static uint32_t count_allowed(const struct tarn_pool *pool)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     size_t left_bytes = pool->growth.limit_bytes - pool->own.stats.footprint_bytes;
-    return (uint32_t)tn_min(left_bytes / pool->range->step_bytes, TN_CHUNK_COUNT_MAX);
+    return whole_units(pool->range, left_bytes);
 }
 
-/* Takes the unmapped steps in [first, end), at most `count`, and adds them to a list. Returns how many; fewer
- * if there is no host memory. */
-static uint32_t take_steps(struct tarn_pool *pool, uint32_t first, uint32_t end, uint32_t count,
-                           uint32_t **link)
+/* The most units in a step, if the pool grows by so many. */
+static uint32_t count_in_step(const struct tarn_pool *pool, uint32_t wish_count)
 {
-    TN_ASSERT(tn_pool_is_locked(pool));
-    struct tn_step_range *range = pool->range;
-    uint32_t taken_count = 0;
-    for (uint32_t step = first; step < end && taken_count < count; step++) {
-        if (range->steps[step].state != TN_STEP_STATE_UNMAPPED) continue;
-        if (!tn_step_range_take(range, &pool->own.index, step)) break;
-        range->steps[step].next = TN_STEP_NONE;
-        **link = step;
-        *link = &range->steps[step].next;
-        taken_count++;
-    }
-    return taken_count;
+    const struct tn_step_range *range = pool->range;
+    size_t held_bytes = pool->own.stats.footprint_bytes + wish_count * range->unit_bytes;
+    size_t step_bytes = tn_growth_step_bytes_max(&pool->growth, held_bytes, pool->refused_bytes);
+    return (uint32_t)tn_min(tn_max(whole_units(range, step_bytes), 1), range->unit_count_max);
 }
 
-/* Undoes the take of a list of steps that are not mapped. */
-static void leave_all(struct tarn_pool *pool, uint32_t first)
+/* Sets what follows from the plan. The wish goes on behind the place, if the last unit of that is missing. */
+static void plan_wish(const struct tarn_pool *pool, uint32_t allowed_count, struct growth *growth)
 {
-    TN_ASSERT(tn_pool_is_locked(pool));
-    for (uint32_t step = first; step != TN_STEP_NONE; step = pool->range->steps[step].next)
-        tn_step_range_leave(pool->range, &pool->own.index, step);
+    const struct tn_step_range *range = pool->range;
+    const struct tn_step_plan *plan = &growth->plan;
+    uint32_t end = tn_unit_of_chunk(range, plan->first_chunk + plan->chunk_count - 1) + 1;
+    size_t wish_count = tn_min(count_wish(pool), allowed_count), more_count = 0;
+    if (wish_count > plan->missing_count && tn_unit_step(range, end - 1) == TN_STEP_NONE)
+        more_count = tn_min(wish_count - plan->missing_count,
+                            tn_step_range_count_gap(range, &pool->own.index, end));
+    growth->end_unit = end + (uint32_t)more_count;
+    growth->wish_count = plan->missing_count + (uint32_t)more_count;
+    growth->step_count_max = count_in_step(pool, growth->wish_count);
+    growth->is_first = pool->own.stats.footprint_bytes == 0;
 }
 
 /* Streams, a bit each, whose free memory the request may have without a wait. */
@@ -342,89 +213,170 @@ static uint32_t own_streams(const struct tarn_pool *pool, const struct tn_reques
     return is_known && stream != TN_STREAM_NONE ? (uint32_t)1 << stream : 0;
 }
 
-/* Takes the steps that the plan misses, then those that the options ask for at first. */
-static tarn_status take_planned(struct tarn_pool *pool, struct tn_step_plan *plan)
-{
-    struct tn_step_range *range = pool->range;
-    uint32_t *link = &plan->first_step, allowed_count = count_allowed(pool);
-    uint32_t first = tn_step_of_chunk(range, plan->first_chunk);
-    uint32_t end = tn_step_of_chunk(range, plan->first_chunk + plan->chunk_count - 1) + 1;
-    if (plan->missing_count > allowed_count) return TARN_STATUS_OVER_LIMIT;
-    uint32_t initial_count = count_initial(pool);
-    if (take_steps(pool, first, end, plan->missing_count, &link) < plan->missing_count) {
-        leave_all(pool, plan->first_step);
-        return TARN_STATUS_OUT_OF_HOST_MEMORY;
-    }
-    uint32_t more_count = (uint32_t)tn_min(initial_count, allowed_count);
-    if (more_count > plan->missing_count)
-        take_steps(pool, end, range->step_count, more_count - plan->missing_count, &link);
-    return TARN_STATUS_OK;
-}
-
-/* OVER_LIMIT: the limit forbids it. OUT_OF_MEMORY: the range has no such place. OUT_OF_HOST_MEMORY. */
-static tarn_status plan_and_take(struct tarn_pool *pool, const struct tn_request *request,
-                                 struct tn_step_plan *plan)
+/* OVER_LIMIT: the limit forbids it. OUT_OF_MEMORY: the range has no such place. */
+static tarn_status plan(const struct tarn_pool *pool, const struct tn_request *request,
+                        struct growth *growth)
 {
     size_t needed = (size_t)request->chunk_count << pool->chunk_log2;
+    uint32_t allowed_count = count_allowed(pool);
     if (needed > pool->growth.limit_bytes) return TARN_STATUS_OVER_LIMIT;
     if (!tn_step_range_plan(pool->range, &pool->own.index, request->chunk_count,
-                            request->alignment_bytes, own_streams(pool, request), plan))
+                            request->alignment_bytes, own_streams(pool, request), &growth->plan))
         return pool->own.stats.used_bytes > pool->growth.limit_bytes - needed
                    ? TARN_STATUS_OVER_LIMIT
                    : TARN_STATUS_OUT_OF_MEMORY;
-    return take_planned(pool, plan);
+    if (growth->plan.missing_count > allowed_count) return TARN_STATUS_OVER_LIMIT;
+    plan_wish(pool, allowed_count, growth);
+    return TARN_STATUS_OK;
+}
+
+/* --- taking missing units ------------------------------------------------------------------- */
+
+static void append(struct tn_step_range *range, struct step_list *list, uint32_t step)
+{
+    if (list->first == TN_STEP_NONE) {
+        list->first = step;
+    } else {
+        range->steps[list->last].next = step;
+    }
+    list->last = step;
+}
+
+/* Undoes the take of steps that are not mapped: of a list from `first` on, after `before`. */
+static void leave_from(struct tarn_pool *pool, struct step_list *list, uint32_t before,
+                       uint32_t first)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    struct tn_step_range *range = pool->range;
+    for (uint32_t step = first, next; step != TN_STEP_NONE; step = next) {
+        next = range->steps[step].next;
+        tn_step_range_leave(range, &pool->own.index, step);
+    }
+    list->last = before;
+    if (before == TN_STEP_NONE) {
+        list->first = TN_STEP_NONE;
+    } else {
+        range->steps[before].next = TN_STEP_NONE;
+    }
+}
+
+/* Takes units without a step from the beginning of the place on, and adds their steps to the list. Returns how many
+ * units; fewer than `count` if there is no host memory. */
+static uint32_t take_units(struct tarn_pool *pool, struct growth *growth, uint32_t count)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    struct tn_step_range *range = pool->range;
+    uint32_t taken_count = 0, unit = tn_unit_of_chunk(range, growth->plan.first_chunk);
+    while (unit < growth->end_unit && taken_count < count) {
+        uint32_t step = tn_unit_step(range, unit);
+        if (step == TN_STEP_NONE) {
+            size_t gap_count = tn_step_range_count_gap(range, &pool->own.index, unit);
+            size_t wish_count = tn_min(growth->step_count_max, count - taken_count);
+            wish_count = tn_min(wish_count, growth->end_unit - unit);
+            step = tn_step_range_take(range, &pool->own.index, unit,
+                                      (uint32_t)tn_min(gap_count, wish_count));
+            if (step == TN_STEP_NONE) break;
+            append(range, &growth->steps, step);
+            taken_count += range->steps[step].unit_count;
+        }
+        unit = tn_step_end_unit(range, step);
+    }
+    return taken_count;
+}
+
+/* A status of plan, or OUT_OF_HOST_MEMORY. */
+static tarn_status plan_and_take(struct tarn_pool *pool, const struct tn_request *request,
+                                 struct growth *growth)
+{
+    tarn_status status = plan(pool, request, growth);
+    if (status != TARN_STATUS_OK) return status;
+    if (take_units(pool, growth, growth->wish_count) >= growth->plan.missing_count)
+        return TARN_STATUS_OK;
+    leave_from(pool, &growth->steps, TN_STEP_NONE, growth->steps.first);
+    return TARN_STATUS_OUT_OF_HOST_MEMORY;
 }
 
 /* --- mapping -------------------------------------------------------------------------------- */
 
-/* Maps the steps of a list in order, up to the first failure. The others leave the list again. Returns how
- * many are mapped. */
-static uint32_t map_all(struct tarn_pool *pool, uint32_t *first, tarn_backend_result *result_out)
+/* After the vendor's refusal of a step that has not mapped it or those behind it. Takes smaller steps instead, and fewer
+ * beyond the need, but the initial size as far as it can be had. Returns the first new step. TN_STEP_NONE: there is
+ * nothing to try. */
+static uint32_t take_less(struct tarn_pool *pool, struct growth *growth, uint32_t refused,
+                          uint32_t before, uint32_t mapped_count, tarn_backend_result result)
 {
-    uint32_t *link = first, mapped_count = 0;
-    *result_out = TARN_BACKEND_RESULT_OK;
-    while (*link != TN_STEP_NONE) {
-        *result_out = map_step(pool, *link);
-        if (result_out->status != TARN_STATUS_OK) break;
-        link = &pool->range->steps[*link].next;
-        mapped_count++;
-    }
+    struct tn_step_range *range = pool->range;
+    uint32_t refused_count = range->steps[refused].unit_count;
+    bool tries_again = result.status == TARN_STATUS_OUT_OF_MEMORY && refused_count > 1;
+    if (tries_again) tn_pool_note_refusal(pool, tn_step_bytes(range, refused));
+    growth->step_count_max = tries_again ? refused_count / 2 : 0;
+    if (!growth->is_first || !tries_again)
+        growth->wish_count =
+            (uint32_t)tn_max(growth->plan.missing_count, mapped_count + growth->step_count_max);
     tn_pool_lock(pool);
-    leave_all(pool, *link);
+    leave_from(pool, &growth->steps, before, refused);
+    if (tries_again) take_units(pool, growth, growth->wish_count - mapped_count);
     tn_pool_unlock(pool);
-    *link = TN_STEP_NONE;
+    return before == TN_STEP_NONE ? growth->steps.first : range->steps[before].next;
+}
+
+/* Maps the steps of the list in order. After a failure only those that are mapped are left in it. Returns how many
+ * units. */
+static uint32_t map_all(struct tarn_pool *pool, struct growth *growth,
+                        tarn_backend_result *result_out)
+{
+    struct tn_step_range *range = pool->range;
+    struct tn_refusals refusals = { .count = 0 };
+    uint32_t mapped_count = 0, before = TN_STEP_NONE, step = growth->steps.first;
+    *result_out = TARN_BACKEND_RESULT_OK;
+    while (step != TN_STEP_NONE) {
+        *result_out = map_step(pool, step);
+        if (result_out->status == TARN_STATUS_OK) {
+            mapped_count += range->steps[step].unit_count;
+            before = step;
+            step = range->steps[step].next;
+        } else {
+            tn_refusals_count(&refusals, tn_step_bytes(range, step), *result_out);
+            step = take_less(pool, growth, step, before, mapped_count, *result_out);
+        }
+    }
+    tn_pool_tell_refusals(pool, &refusals);
     return mapped_count;
+}
+
+/* Undoes what the vendor has done of growth that brings nothing. */
+static void unmap_all(struct tarn_pool *pool, uint32_t first)
+{
+    uint64_t before = pool->change_count;
+    for (uint32_t step = first, next; step != TN_STEP_NONE; step = next) {
+        next = pool->range->steps[step].next;
+        (void)unmap_step(pool, step, false);
+    }
+    pool->change_count = before; /* all is as it was */
 }
 
 tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_request *request,
                                       struct tn_step_plan *plan_out)
 {
     const struct tn_step_range *range = pool->range;
-    struct tn_step_plan plan = { .first_step = TN_STEP_NONE };
+    struct growth growth = { .steps = { TN_STEP_NONE, TN_STEP_NONE } };
     tn_pool_lock(pool);
-    tarn_backend_result result = { plan_and_take(pool, request, &plan), 0, NULL };
+    tarn_backend_result result = { plan_and_take(pool, request, &growth), 0, NULL };
     tn_pool_unlock(pool);
-    plan_out->missing_count = plan.missing_count;
+    plan_out->missing_count = growth.plan.missing_count;
     if (result.status != TARN_STATUS_OK) return result;
 
     uint64_t begun_ns = tn_log_clock_ns(TARN_LOG_LEVEL_INFO);
-    uint32_t mapped_count = map_all(pool, &plan.first_step, &result);
-    struct tn_refusals refusals = { .count = 0 };
-    if (result.status != TARN_STATUS_OK) tn_refusals_count(&refusals, range->step_bytes, result);
-    tn_pool_tell_refusals(pool, &refusals);
-    if (mapped_count < plan.missing_count) {
-        uint64_t before = pool->change_count;
-        for (uint32_t step = plan.first_step, next; step != TN_STEP_NONE; step = next) {
-            next = range->steps[step].next;
-            (void)unmap_step(pool, step, false);
-        }
-        pool->change_count = before; /* all is as it was */
+    uint32_t mapped_count = map_all(pool, &growth, &result);
+    if (mapped_count < growth.plan.missing_count) {
+        unmap_all(pool, growth.steps.first);
         return result;
     }
-    tn_pool_tell_growth(pool, request->size_bytes, mapped_count * range->step_bytes, begun_ns);
-    for (uint32_t step = plan.first_step; step != TN_STEP_NONE; step = range->steps[step].next)
+    tn_pool_note_success(pool);
+    tn_pool_tell_growth(pool, request->size_bytes, mapped_count * range->unit_bytes, begun_ns);
+    for (uint32_t step = growth.steps.first; step != TN_STEP_NONE; step = range->steps[step].next)
         tell_created(pool, step);
-    *plan_out = plan;
+    *plan_out = growth.plan;
+    plan_out->first_step = growth.steps.first;
     return TARN_BACKEND_RESULT_OK;
 }
 
@@ -481,9 +433,9 @@ static uint32_t find_step(const struct tarn_pool *pool, uintptr_t address)
     const struct tn_step_range *range = pool->range;
     struct tn_place place;
     if (!tn_place_locate(pool, address, &place)) return TN_STEP_NONE;
-    uint32_t step = tn_step_of_chunk(range, place.chunk);
-    bool has_memory =
-        tn_place_find_live(pool, &place) || range->steps[step].state == TN_STEP_STATE_TRANSIT;
+    uint32_t step = tn_unit_step(range, tn_unit_of_chunk(range, place.chunk));
+    bool has_memory = tn_place_find_live(pool, &place) ||
+                      (step != TN_STEP_NONE && range->steps[step].state == TN_STEP_STATE_TRANSIT);
     return has_memory ? step : TN_STEP_NONE;
 }
 
@@ -499,9 +451,9 @@ static tarn_status export_locked(struct tarn_pool *pool, uintptr_t address,
 
     void *base = tn_step_address(range, step);
     int file_descriptor;
-    tarn_backend_result result = tn_pool_meaning_of(
-        pool->backend.operations->range_export(pool->backend.state, base, range->step_bytes,
-                                               range->steps[step].mapping, &file_descriptor));
+    tarn_backend_result result = tn_pool_meaning_of(pool->backend.operations->range_export(
+        pool->backend.state, base, tn_step_bytes(range, step), range->steps[step].mapping,
+        &file_descriptor));
     if (result.status != TARN_STATUS_OK) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
                               "the %s backend gave no file descriptor of the step at %p: %s",
@@ -512,7 +464,7 @@ static tarn_status export_locked(struct tarn_pool *pool, uintptr_t address,
         .struct_bytes = sizeof *step_out,
         .file_descriptor = file_descriptor,
         .base = base,
-        .size_bytes = range->step_bytes,
+        .size_bytes = tn_step_bytes(range, step),
         .offset_bytes = address - (uintptr_t)base,
         .id = range->steps[step].id,
     };
@@ -530,40 +482,69 @@ tarn_status tn_pool_export(struct tarn_pool *pool, const void *address,
 
 /* --- unmapping ------------------------------------------------------------------------------ */
 
-/* How many of the wholly free steps the rule lets go. */
-static uint32_t count_releasable(const struct tarn_pool *pool, const struct tn_release_rule *rule)
+/* What a rule may still let go. */
+struct releasable {
+    size_t held_bytes; /* by the pool */
+    size_t free_bytes; /* of wholly free steps */
+    size_t free_count;
+    size_t taken_bytes;
+};
+
+static struct releasable sum_up_releasable(const struct tarn_pool *pool)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
-    size_t step_bytes = pool->range->step_bytes;
-    size_t held_bytes = pool->own.stats.footprint_bytes - pool->transit_bytes;
-    if (tn_captures_are_under_way() || tn_pool_is_observed_anew(pool)) return 0;
-    if (held_bytes <= rule->keep_bytes) return 0;
-    if (rule->needs_empty && pool->own.stats.live_count > 0) return 0;
-    size_t free_count =
-        tn_step_range_count_free(pool->range, &pool->own.index, tn_pool_held_streams(pool));
-    size_t kept_count = tn_max(rule->keep_free_bytes / step_bytes, rule->keeps_spare ? 1 : 0);
-    if (free_count <= kept_count) return 0;
-    size_t count = tn_min(free_count - kept_count, (held_bytes - rule->keep_bytes) / step_bytes);
-    if (rule->enough_bytes > 0)
-        count = tn_min(count, tn_count_units(rule->enough_bytes, tn_lowest_bit(step_bytes)));
-    return (uint32_t)count;
+    const struct tn_step_range *range = pool->range;
+    struct releasable sum = { pool->own.stats.footprint_bytes - pool->transit_bytes, 0, 0, 0 };
+    struct tn_free_step_walk walk = tn_step_range_begin_walk(range, tn_pool_held_streams(pool));
+    uint32_t step;
+    while ((step = tn_step_range_walk(range, &pool->own.index, &walk)) != TN_STEP_NONE) {
+        sum.free_bytes += tn_step_bytes(range, step);
+        sum.free_count++;
+    }
+    return sum;
 }
 
-/* Takes the steps that the rule lets go. Returns their list. */
-static uint32_t take_releasable(struct tarn_pool *pool, const struct tn_release_rule *rule)
+/* Whether the rule has let enough go. */
+static bool is_done(const struct releasable *left, const struct tn_release_rule *rule)
 {
+    return left->free_bytes <= rule->keep_free_bytes ||
+           (rule->keeps_spare && left->free_count == 1) ||
+           (rule->enough_bytes > 0 && left->taken_bytes >= rule->enough_bytes);
+}
+
+/* Takes the steps that the rule lets go, the highest first, and adds them to the list. */
+static void take_releasable_locked(struct tarn_pool *pool, const struct tn_release_rule *rule,
+                                   struct step_list *list)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    struct tn_step_range *range = pool->range;
+    struct tn_free_step_walk walk = tn_step_range_begin_walk(range, tn_pool_held_streams(pool));
+    uint32_t step;
+    if (tn_captures_are_under_way() || tn_pool_is_observed_anew(pool)) return;
+    if (rule->needs_empty && pool->own.stats.live_count > 0) return;
+    struct releasable left = sum_up_releasable(pool);
+    while (!is_done(&left, rule) &&
+           (step = tn_step_range_walk(range, &pool->own.index, &walk)) != TN_STEP_NONE) {
+        size_t step_bytes = tn_step_bytes(range, step);
+        if (left.held_bytes - step_bytes < rule->keep_bytes) continue;
+        if (!tn_step_range_take_free(range, &pool->own.index, &walk)) break;
+        range->steps[step].told = pool->newest_observer;
+        pool->transit_bytes += step_bytes;
+        append(range, list, step);
+        left.held_bytes -= step_bytes;
+        left.free_bytes -= step_bytes;
+        left.taken_bytes += step_bytes;
+        left.free_count--;
+    }
+}
+
+static struct step_list take_releasable(struct tarn_pool *pool, const struct tn_release_rule *rule)
+{
+    struct step_list list = { TN_STEP_NONE, TN_STEP_NONE };
     tn_pool_lock_and_gather(pool);
-    uint32_t count = count_releasable(pool, rule), first = TN_STEP_NONE;
-    if (count > 0) {
-        first = tn_step_range_take_free(pool->range, &pool->own.index, tn_pool_held_streams(pool),
-                                        count);
-    }
-    for (uint32_t step = first; step != TN_STEP_NONE; step = pool->range->steps[step].next) {
-        pool->range->steps[step].told = pool->newest_observer;
-        pool->transit_bytes += pool->range->step_bytes;
-    }
+    take_releasable_locked(pool, rule, &list);
     tn_pool_unlock(pool);
-    return first;
+    return list;
 }
 
 struct tn_giving_back tn_pool_release_free_steps(struct tarn_pool *pool,
@@ -572,22 +553,16 @@ struct tn_giving_back tn_pool_release_free_steps(struct tarn_pool *pool,
     const struct tn_step_range *range = pool->range;
     struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
     release_refused(pool, &given);
-    for (uint32_t step = take_releasable(pool, rule), next; step != TN_STEP_NONE; step = next) {
+    for (uint32_t step = take_releasable(pool, rule).first, next; step != TN_STEP_NONE;
+         step = next) {
         tell_destroyed(pool, step);
-        /* An unmapped step may get into another list. */
+        /* An unmapped step has no size, and its number may get into another list. */
+        size_t step_bytes = tn_step_bytes(range, step);
         next = range->steps[step].next;
-        tn_giving_back_count(&given, range->step_bytes, unmap_step(pool, step, false));
+        tn_giving_back_count(&given, step_bytes, unmap_step(pool, step, false));
     }
+    if (given.released_bytes > 0) pool->refused_bytes = SIZE_MAX;
     return given;
-}
-
-void tn_pool_allow_steps(const struct tarn_pool *pool)
-{
-    const struct tn_step_range *range = pool->range;
-    for (uint32_t step = 0; step < range->step_count; step++) {
-        if (range->steps[step].state == TN_STEP_STATE_MAPPED)
-            tn_pool_allow(pool, tn_step_address(range, step), range->step_bytes);
-    }
 }
 
 void tn_pool_tell_steps_end(struct tarn_pool *pool)
@@ -597,36 +572,4 @@ void tn_pool_tell_steps_end(struct tarn_pool *pool)
         pool->range->steps[step].told = pool->newest_observer;
         tell_destroyed(pool, step);
     }
-}
-
-/* Unmaps a step at the end of the pool. Returns whether it has no memory. */
-static bool unmap_at_end(struct tarn_pool *pool, uint32_t step)
-{
-    struct tn_step *ending = &pool->range->steps[step];
-    if (ending->state != TN_STEP_STATE_MAPPED && ending->state != TN_STEP_STATE_REFUSED)
-        return true;
-    tarn_backend_result result = pool->backend.operations->range_unmap(
-        pool->backend.state, tn_step_address(pool->range, step), pool->range->step_bytes,
-        ending->mapping);
-    if (result.status != TARN_STATUS_OK) return false;
-    ending->state = TN_STEP_STATE_UNMAPPED;
-    return true;
-}
-
-/* The addresses cannot be released before all steps are unmapped. So a step that the vendor refuses twice keeps the
- * addresses. */
-void tn_pool_release_range(struct tarn_pool *pool)
-{
-    struct tn_step_range *range = pool->range;
-    uint32_t unmapped_count = 0;
-    tn_pool_allow_steps(pool);
-    for (unsigned attempt = 0; attempt < 2 && unmapped_count < range->step_count; attempt++) {
-        unmapped_count = 0;
-        for (uint32_t step = 0; step < range->step_count; step++)
-            unmapped_count += unmap_at_end(pool, step);
-    }
-    tn_pool_tell_lost(pool, (range->step_count - unmapped_count) * range->step_bytes);
-    if (unmapped_count < range->step_count) return;
-    pool->backend.operations->range_release(pool->backend.state, range->reserved,
-                                            range->reserved_bytes);
 }
