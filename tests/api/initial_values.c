@@ -52,6 +52,11 @@ static void check_pool_options(void)
     EXPECT(omega_h.initial_bytes == 700000000 && omega_h.growth_bytes_max == 0);
     EXPECT(omega_h.chunk_bytes == options.chunk_bytes && omega_h.slices);
     EXPECT(omega_h.growth_factor >= 2.0 && omega_h.growth_factor <= 2.0);
+
+    EXPECT_SIZE(tarn_pool_options, lean, TARN_POOL_OPTIONS_LEAN_INIT);
+    EXPECT(lean.contiguous && lean.initial_bytes == 0 && lean.step_bytes == 0);
+    EXPECT(lean.growth_bytes_max == TARN_GROWTH_BYTES_MAX_DEFAULT && lean.slices);
+    EXPECT(lean.chunk_bytes == options.chunk_bytes && lean.limit_bytes == 0);
 }
 
 static void check_other_options(void)

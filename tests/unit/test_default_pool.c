@@ -13,7 +13,7 @@ static int start_without_a_pool(void **state)
     static const char *const variables[] = {
         "TARN_INITIAL",   "TARN_LIMIT",  "TARN_GROWTH",    "TARN_CHUNK",        "TARN_DEVICE",
         "TARN_RANKS",     "TARN_VANISH", "TARN_KIND",      "TARN_DISABLE",      "TARN_CONTIGUOUS",
-        "TARN_SHAREABLE", "TARN_SLICES", "TARN_ALIGNMENT", "TARN_ZERO_ADDRESS",
+        "TARN_SHAREABLE", "TARN_SLICES", "TARN_ALIGNMENT", "TARN_ZERO_ADDRESS", "TARN_PRESET",
     };
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         unsetenv(variables[i]);

@@ -13,28 +13,14 @@
 #define GB ((size_t)1 << 30)
 #define TB ((size_t)1 << 40)
 
-static const char *const names[] = { "TARN_INITIAL",
-                                     "TARN_LIMIT",
-                                     "TARN_GROWTH",
-                                     "TARN_GROWTH_MAX",
-                                     "TARN_CHUNK",
-                                     "TARN_DEVICE",
-                                     "TARN_RANKS",
-                                     "TARN_RELEASE",
-                                     "TARN_VANISH",
-                                     "TARN_KIND",
-                                     "TARN_CONTIGUOUS",
-                                     "TARN_STEP",
-                                     "TARN_DEBUG",
-                                     "TARN_QUARANTINE",
-                                     "TARN_SHAREABLE",
-                                     "TARN_DISABLE",
-                                     "TARN_IDENTIFY_STREAMS",
-                                     "TARN_FIT",
-                                     "TARN_FREE",
-                                     "TARN_SLICES",
-                                     "TARN_ALIGNMENT",
-                                     "TARN_ZERO_ADDRESS" };
+static const char *const names[] = { "TARN_PRESET",    "TARN_INITIAL",     "TARN_LIMIT",
+                                     "TARN_GROWTH",    "TARN_GROWTH_MAX",  "TARN_CHUNK",
+                                     "TARN_DEVICE",    "TARN_RANKS",       "TARN_RELEASE",
+                                     "TARN_VANISH",    "TARN_KIND",        "TARN_CONTIGUOUS",
+                                     "TARN_STEP",      "TARN_DEBUG",       "TARN_QUARANTINE",
+                                     "TARN_SHAREABLE", "TARN_DISABLE",     "TARN_IDENTIFY_STREAMS",
+                                     "TARN_FIT",       "TARN_FREE",        "TARN_SLICES",
+                                     "TARN_ALIGNMENT", "TARN_ZERO_ADDRESS" };
 
 static int unset_all(void **state)
 {
@@ -119,28 +105,12 @@ static void variables_that_are_unset_or_empty_change_nothing(void **state)
 
 static void all_variables_are_read_together(void **state)
 {
-    static const char *const values[] = { "700M",
-                                          "8G",
-                                          "1.5",
-                                          "2G",
-                                          "4K",
-                                          "3",
-                                          "6",
-                                          "1G",
-                                          "1",
-                                          "pinned",
-                                          "1",
-                                          "64M",
-                                          "sites,zones,poison,quarantine",
-                                          "5M",
-                                          "1",
-                                          "1",
-                                          "1",
-                                          "first_fit",
-                                          "waits",
-                                          "0",
-                                          "2K",
-                                          "1" };
+    static const char *const values[] = {
+        "lean", "700M", "8G", "1.5",    "2G",        "4K",    "3",
+        "6",    "1G",   "1",  "pinned", "1",         "64M",   "sites,zones,poison,quarantine",
+        "5M",   "1",    "1",  "1",      "first_fit", "waits", "0",
+        "2K",   "1"
+    };
     _Static_assert(sizeof values == sizeof names, "one for each");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         setenv(names[i], values[i], 1);
@@ -411,6 +381,42 @@ static void a_threshold_is_a_size(void **state)
     expect_bad_sizes_refused("TARN_RELEASE");
 }
 
+/* What the program has set goes, and the variables of single options hold. */
+static void a_preset_sets_what_it_is_about(void **state)
+{
+    struct tn_environment environment = defaults_of();
+    environment.options.step_bytes = 64 * MB;
+    environment.options.growth_bytes_max = 3 * GB;
+    environment.options.limit_bytes = 5 * GB;
+    setenv("TARN_PRESET", "lean", 1);
+    setenv("TARN_GROWTH_MAX", "1G", 1);
+    expect_ok(tn_environment_read(&environment));
+    unset_all(state);
+    assert_true(environment.options.contiguous);
+    assert_int_equal(environment.options.initial_bytes, 0);
+    assert_int_equal(environment.options.step_bytes, 0);
+    assert_int_equal(environment.options.growth_bytes_max, GB);
+    assert_int_equal(environment.options.limit_bytes, 5 * GB);
+    assert_int_equal(environment.options.chunk_bytes, TARN_CHUNK_BYTES_DEFAULT);
+}
+
+static void single_options_may_differ_from_the_preset(void **state)
+{
+    setenv("TARN_PRESET", "lean", 1);
+    assert_false(read_with("TARN_CONTIGUOUS", "0").options.contiguous);
+    assert_int_equal(read_with("TARN_INITIAL", "1M").options.initial_bytes, MB);
+    assert_int_equal(read_with("TARN_STEP", "4M").options.step_bytes, 4 * MB);
+    assert_true(read_with("TARN_SHAREABLE", "1").options.is_shareable);
+    unset_all(state);
+}
+
+static void an_unknown_preset_is_refused(void **state)
+{
+    expect_refused("TARN_PRESET", "Lean");
+    expect_refused("TARN_PRESET", "lean ");
+    expect_refused("TARN_PRESET", "1");
+}
+
 static void a_switch_is_0_or_1(void **state)
 {
     assert_false(read_with("TARN_VANISH", "0").options.returns_when_empty);
@@ -606,6 +612,9 @@ int main(void)
         TEST(a_threshold_is_a_size),
         TEST(variables_that_are_set_are_named),
         TEST(debug_mode_is_a_list),
+        TEST(a_preset_sets_what_it_is_about),
+        TEST(single_options_may_differ_from_the_preset),
+        TEST(an_unknown_preset_is_refused),
         TEST(a_switch_is_0_or_1),
         TEST(a_policy_has_a_name),
         TEST(a_kind_has_a_name),

@@ -20,12 +20,29 @@
 
 /* All variables that tn_environment_read reads. */
 static const char *const variables[] = {
-    "TARN_INITIAL",      "TARN_CHUNK",      "TARN_LIMIT",   "TARN_GROWTH_MAX",
-    "TARN_GROWTH",       "TARN_RELEASE",    "TARN_VANISH",  "TARN_CONTIGUOUS",
-    "TARN_STEP",         "TARN_SHAREABLE",  "TARN_DISABLE", "TARN_IDENTIFY_STREAMS",
-    "TARN_DEVICE",       "TARN_KIND",       "TARN_RANKS",   "TARN_FIT",
-    "TARN_DEBUG",        "TARN_QUARANTINE", "TARN_SLICES",  "TARN_ALIGNMENT",
-    "TARN_ZERO_ADDRESS", "TARN_FREE",
+    "TARN_PRESET",
+    "TARN_INITIAL",
+    "TARN_CHUNK",
+    "TARN_LIMIT",
+    "TARN_GROWTH_MAX",
+    "TARN_GROWTH",
+    "TARN_RELEASE",
+    "TARN_VANISH",
+    "TARN_CONTIGUOUS",
+    "TARN_STEP",
+    "TARN_SHAREABLE",
+    "TARN_DISABLE",
+    "TARN_IDENTIFY_STREAMS",
+    "TARN_DEVICE",
+    "TARN_KIND",
+    "TARN_RANKS",
+    "TARN_FIT",
+    "TARN_DEBUG",
+    "TARN_QUARANTINE",
+    "TARN_SLICES",
+    "TARN_ALIGNMENT",
+    "TARN_ZERO_ADDRESS",
+    "TARN_FREE",
 };
 
 static const char *value_of(const char *name)
@@ -117,6 +134,21 @@ static tarn_status read_switch(const char *name, bool *is_on)
     return TARN_STATUS_OK;
 }
 
+/* Sets the options that the preset is about, whatever they were. The variables of single options are read later. */
+static tarn_status read_preset(tarn_pool_options *options)
+{
+    const tarn_pool_options lean = TARN_POOL_OPTIONS_LEAN_INIT;
+    const char *name = "TARN_PRESET";
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    if (strcmp(value, "lean") != 0) return fail_for(name, value, "lean");
+    options->contiguous = lean.contiguous;
+    options->initial_bytes = lean.initial_bytes;
+    options->step_bytes = lean.step_bytes;
+    options->growth_bytes_max = lean.growth_bytes_max;
+    return TARN_STATUS_OK;
+}
+
 /* Requires that the switches which it depends on were read before. */
 static tarn_status read_shareable(tarn_pool_options *options)
 {
@@ -125,7 +157,8 @@ static tarn_status read_shareable(tarn_pool_options *options)
     if (status != TARN_STATUS_OK || !value_of(name) || !options->is_shareable ||
         options->contiguous || options->passes_through)
         return status;
-    return tn_fail(TARN_STATUS_INVALID_ENVIRONMENT, "%s is 1, but TARN_CONTIGUOUS is not", name);
+    return tn_fail(TARN_STATUS_INVALID_ENVIRONMENT,
+                   "%s is 1, but TARN_CONTIGUOUS is not, nor is TARN_PRESET \"lean\"", name);
 }
 
 static tarn_status read_limit(struct tn_environment *environment)
@@ -398,7 +431,8 @@ tarn_status tn_environment_read(struct tn_environment *given)
 {
     struct tn_environment environment = *given;
     tn_variable_names_check(); /* before a name that is right fails for a value */
-    tarn_status status = read_initial(&environment.options.initial_bytes);
+    tarn_status status = read_preset(&environment.options);
+    if (status == TARN_STATUS_OK) status = read_initial(&environment.options.initial_bytes);
     if (status == TARN_STATUS_OK) status = read_chunk(&environment.options.chunk_bytes);
     if (status == TARN_STATUS_OK) status = read_alignment(&environment.options);
     if (status == TARN_STATUS_OK) status = read_limit(&environment);

@@ -22,13 +22,13 @@
 
 /* All that the library reads. */
 static const char *const of_library[] = {
-    "TARN_ALIGNMENT", "TARN_CHUNK",        "TARN_CONTIGUOUS", "TARN_DEBUG",
-    "TARN_DEVICE",    "TARN_DISABLE",      "TARN_FIT",        "TARN_FREE",
-    "TARN_GROWTH",    "TARN_GROWTH_MAX",   "TARN_INITIAL",    "TARN_IDENTIFY_STREAMS",
-    "TARN_KIND",      "TARN_LIMIT",        "TARN_LOG",        "TARN_MAP",
-    "TARN_RANKS",     "TARN_QUARANTINE",   "TARN_RELEASE",    "TARN_SLICES",
-    "TARN_STATS",     "TARN_STEP",         "TARN_TRACE",      "TARN_SHAREABLE",
-    "TARN_VANISH",    "TARN_ZERO_ADDRESS",
+    "TARN_ALIGNMENT", "TARN_CHUNK",      "TARN_CONTIGUOUS",   "TARN_DEBUG",
+    "TARN_DEVICE",    "TARN_DISABLE",    "TARN_FIT",          "TARN_FREE",
+    "TARN_GROWTH",    "TARN_GROWTH_MAX", "TARN_INITIAL",      "TARN_IDENTIFY_STREAMS",
+    "TARN_KIND",      "TARN_LIMIT",      "TARN_LOG",          "TARN_MAP",
+    "TARN_PRESET",    "TARN_RANKS",      "TARN_QUARANTINE",   "TARN_RELEASE",
+    "TARN_SLICES",    "TARN_STATS",      "TARN_STEP",         "TARN_TRACE",
+    "TARN_SHAREABLE", "TARN_VANISH",     "TARN_ZERO_ADDRESS",
 };
 
 /* Of tools, recorders, tests, scripts and the build. */
