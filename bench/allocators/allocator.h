@@ -122,6 +122,7 @@ extern const struct tn_allocator tn_allocator_tarn_first;
 extern const struct tn_allocator tn_allocator_tarn_segregated;
 extern const struct tn_allocator tn_allocator_tarn_tlsf;
 extern const struct tn_allocator tn_allocator_tarn_contiguous;
+extern const struct tn_allocator tn_allocator_tarn_lean;
 extern const struct tn_allocator tn_allocator_tarn_contiguous_first;
 extern const struct tn_allocator tn_allocator_tarn_contiguous_segregated;
 extern const struct tn_allocator tn_allocator_tarn_contiguous_tlsf;

@@ -10,6 +10,7 @@ const struct tn_allocator *const tn_allocator_table[] = {
     &tn_allocator_raw,
     &tn_allocator_tarn,
     &tn_allocator_tarn_contiguous,
+    &tn_allocator_tarn_lean,
     &tn_allocator_vendor_pool,
     &tn_allocator_vendor_pool_release,
     &tn_allocator_cub,

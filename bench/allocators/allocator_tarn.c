@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* allocator_tarn: a tarn pool with the default options, and a contiguous one, both with each placement
- * policy, on the backend that the others use too. */
+ * policy, and one of the lean preset; on the backend that the others use too. */
 #include "allocator.h"
 
 #include <stdlib.h>
@@ -18,7 +18,22 @@ struct tarn_state {
 struct variant {
     tarn_fit fit;
     bool is_contiguous;
+    bool is_lean; /* then the preset says the rest */
 };
+
+static tarn_pool_options options_of(const struct tn_allocator_settings *settings,
+                                    const struct variant *variant)
+{
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    const tarn_pool_options lean = TARN_POOL_OPTIONS_LEAN_INIT;
+    if (variant->is_lean) return lean;
+    options.initial_bytes = settings->initial_bytes;
+    options.growth_bytes_max = settings->growth_bytes_max;
+    options.contiguous = variant->is_contiguous;
+    options.step_bytes = settings->step_bytes;
+    options.fit = variant->fit;
+    return options;
+}
 
 static tarn_status create_pool(struct tarn_state *self,
                                const struct tn_allocator_settings *settings,
@@ -27,14 +42,9 @@ static tarn_status create_pool(struct tarn_state *self,
     tarn_status status = tn_backing_init(&self->backing, settings, reason_out);
     if (status != TARN_STATUS_OK) return status;
 
-    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    tarn_pool_options options = options_of(settings, variant);
     options.backend = &self->backing.backend;
-    options.initial_bytes = settings->initial_bytes;
-    options.growth_bytes_max = settings->growth_bytes_max;
-    options.contiguous = variant->is_contiguous;
-    options.step_bytes = settings->step_bytes;
     if (settings->alignment_bytes > 0) options.alignment_bytes = settings->alignment_bytes;
-    options.fit = variant->fit;
     status = tarn_pool_create(&options, &self->pool);
     if (status != TARN_STATUS_OK) {
         tn_reason_set(reason_out, "%s", tarn_last_error().message);
@@ -168,11 +178,11 @@ static void close_tarn(void *state)
 }
 
 /* One adapter, since open is not told which one it is called for. */
-#define ADAPTER(variant_, name_, fit_, is_contiguous_)                                 \
+#define ADAPTER(variant_, name_, fit_, is_contiguous_, is_lean_)                       \
     static tarn_status open_##variant_(const struct tn_allocator_settings *settings,   \
                                        void **state_out, struct tn_reason *reason_out) \
     {                                                                                  \
-        static const struct variant variant = { fit_, is_contiguous_ };                \
+        static const struct variant variant = { fit_, is_contiguous_, is_lean_ };      \
         return open_pool(settings, &variant, state_out, reason_out);                   \
     }                                                                                  \
     const struct tn_allocator tn_allocator_##variant_ = {                              \
@@ -192,11 +202,13 @@ static void close_tarn(void *state)
         .trim = trim_tarn,                                                             \
     }
 
-ADAPTER(tarn, "tarn", TARN_FIT_BEST, false);
-ADAPTER(tarn_first, "tarn:first_fit", TARN_FIT_FIRST, false);
-ADAPTER(tarn_segregated, "tarn:segregated_fit", TARN_FIT_SEGREGATED, false);
-ADAPTER(tarn_tlsf, "tarn:tlsf", TARN_FIT_TLSF, false);
-ADAPTER(tarn_contiguous, "tarn:contiguous", TARN_FIT_BEST, true);
-ADAPTER(tarn_contiguous_first, "tarn:contiguous:first_fit", TARN_FIT_FIRST, true);
-ADAPTER(tarn_contiguous_segregated, "tarn:contiguous:segregated_fit", TARN_FIT_SEGREGATED, true);
-ADAPTER(tarn_contiguous_tlsf, "tarn:contiguous:tlsf", TARN_FIT_TLSF, true);
+ADAPTER(tarn, "tarn", TARN_FIT_BEST, false, false);
+ADAPTER(tarn_first, "tarn:first_fit", TARN_FIT_FIRST, false, false);
+ADAPTER(tarn_segregated, "tarn:segregated_fit", TARN_FIT_SEGREGATED, false, false);
+ADAPTER(tarn_tlsf, "tarn:tlsf", TARN_FIT_TLSF, false, false);
+ADAPTER(tarn_contiguous, "tarn:contiguous", TARN_FIT_BEST, true, false);
+ADAPTER(tarn_lean, "tarn:lean", TARN_FIT_BEST, true, true);
+ADAPTER(tarn_contiguous_first, "tarn:contiguous:first_fit", TARN_FIT_FIRST, true, false);
+ADAPTER(tarn_contiguous_segregated, "tarn:contiguous:segregated_fit", TARN_FIT_SEGREGATED, true,
+        false);
+ADAPTER(tarn_contiguous_tlsf, "tarn:contiguous:tlsf", TARN_FIT_TLSF, true, false);

@@ -67,7 +67,7 @@ static const char version_text[] = "tarn-bench " STRING_OF(TARN_VERSION_MAJOR) "
 
 static const char allocators_text[] =
     "Allocators: raw (the vendor's own calls), tarn, "
-    "tarn:contiguous (in one range of addresses), vendor-pool (the vendor's own pool), "
+    "tarn:contiguous (in one range of addresses), tarn:lean (of the lean preset), vendor-pool (the vendor's own pool), "
     "cub (the caching allocator of CUDA's CUB), "
     "torch (PyTorch's, native), ordered-sets (the pool of today's mesh codes, on the C++ library's sets), umpire, umf, "
     "and on the host jemalloc, mimalloc and libc-malloc. Missing ones are listed as not found. tarn and tarn:contiguous "
@@ -98,13 +98,12 @@ static const struct argp_option option_table[] = {
       1 },
     { "seed", KEY_SEED, "N", 0, "Seed of the random workloads (default 1)", 1 },
     { "device", KEY_DEVICE, "N", 0, "Number of the device (default 0)", 1 },
-    { "initial", KEY_INITIAL, "SIZE", 0, "First piece that tarn and ordered-sets take (default 8M)",
-      1 },
+    { "initial", KEY_INITIAL, "SIZE", 0,
+      "First piece that tarn and ordered-sets take; not tarn:lean (default 8M)", 1 },
     { "growth-max", KEY_GROWTH_MAX, "SIZE", 0,
       "The largest piece that tarn grows by (default 512M; 0: no cap)", 1 },
     { "step", KEY_STEP, "SIZE", 0,
-      "What tarn:contiguous maps at a time, a power of 2 (default: by the device, at most 64M)",
-      1 },
+      "What tarn:contiguous maps at a time, a power of 2 (default: a part of what it holds)", 1 },
     { "alignment", KEY_ALIGNMENT, "SIZE", 0,
       "What tarn's addresses are multiples of, a power of 2 from 16 to 1K (default 256)", 1 },
     { "json", KEY_JSON, "FILE", 0, "Write the results to FILE as well", 1 },

@@ -13,7 +13,7 @@ NO_PEERS = ["ordered-sets", "raw"]
 FLOOR = ["jemalloc", "mimalloc", "libc-malloc"]
 KNOWN = ["tarn", *PEERS, *NO_PEERS, *FLOOR]
 HEAPS = ["tarn", "cuda", "bump"] # in plots of their own
-SINGLE_MODES = ["tarn:contiguous", "tarn:first_fit", "tarn:segregated_fit", "tarn:tlsf"]
+SINGLE_MODES = ["tarn:contiguous", "tarn:lean", "tarn:first_fit", "tarn:segregated_fit", "tarn:tlsf"]
 MODES = [*SINGLE_MODES, "tarn:contiguous:first_fit", "tarn:contiguous:segregated_fit", "tarn:contiguous:tlsf"]
 PAPERS = {"light": "#ffffff", "dark": "#15171a"}
 
@@ -109,6 +109,7 @@ class Names(unittest.TestCase):
         self.assertEqual(what_it_is("raw", {"cuda"}), "the vendor's own calls: cudaMalloc and cudaFree")
         self.assertEqual(what_it_is("tarn:contiguous:tlsf", ()),
                          "a pool of tarn in one range of addresses, that places by tlsf")
+        self.assertEqual(what_it_is("tarn:lean", ()), "a pool of tarn of the lean preset")
         self.assertEqual(what_it_is("tarn:first_fit", ()), "a pool of tarn that places by first fit")
         self.assertEqual(what_it_is("tarn:other", ()), "a pool of tarn as other")
         self.assertEqual(what_it_is("umpire:other", ()), "Umpire's QuickPool, as other")

@@ -38,15 +38,17 @@ WHAT_THEY_ARE = {
 RAW_BY_BACKEND = {"cuda": "cudaMalloc and cudaFree", "hip": "hipMalloc and hipFree",
                   "ze": "zeMemAllocDevice and zeMemFree", "host": "mmap and munmap"}
 POOL_BY_BACKEND = {"cuda": "cudaMallocAsync and cudaFreeAsync", "hip": "hipMallocAsync and hipFreeAsync"}
-OPTIONS = {"contiguous": "TARN_CONTIGUOUS=1", "first_fit": "TARN_FIT=first_fit",
+OPTIONS = {"contiguous": "TARN_CONTIGUOUS=1", "lean": "TARN_PRESET=lean", "first_fit": "TARN_FIT=first_fit",
            "segregated_fit": "TARN_FIT=segregated_fit", "tlsf": "TARN_FIT=tlsf"}
-MODES = {"contiguous": "in one range of addresses", "first_fit": "that places by first fit",
-         "segregated_fit": "that places by segregated fit", "tlsf": "that places by tlsf"}
+MODES = {"contiguous": "in one range of addresses", "lean": "of the lean preset",
+         "first_fit": "that places by first fit", "segregated_fit": "that places by segregated fit",
+         "tlsf": "that places by tlsf"}
 
 # Light paper, dark paper, marker of matplotlib, dashes; in the order of all lists.
 _KNOWN = {
     "tarn": ("#0a58b0", "#6cb2ff", "o", "-"),
     "tarn:contiguous": ("#8b001c", "#fcc064", "h", "--"),
+    "tarn:lean": ("#7c9442", "#fb64e3", "s", "--"),
     "tarn:first_fit": ("#704a74", "#93639b", "p", ":"),
     "tarn:segregated_fit": ("#163d07", "#20817a", "8", "--"),
     "tarn:tlsf": ("#53052e", "#1cffa1", "*", ":"),
