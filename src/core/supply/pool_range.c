@@ -4,7 +4,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
-#include "../serve/gather.h"
+#include "../arenas/gather.h"
 
 #include "pool_options.h"
 

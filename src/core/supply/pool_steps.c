@@ -157,12 +157,12 @@ static uint32_t count_initial(const struct tarn_pool *pool)
 }
 
 /* While the user is told of steps, the pool grows by the need alone. */
-static uint32_t count_wish(const struct tarn_pool *pool)
+static uint32_t count_wish(struct tarn_pool *pool)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     const struct tn_growth_state state = {
         .footprint_bytes = pool->own.stats.footprint_bytes,
-        .used_bytes = pool->own.stats.used_bytes +
+        .used_bytes = tn_arenas_sum_used(pool) +
                       ((size_t)tn_pool_sum_captured(pool).chunk_count << pool->chunk_log2),
         .refused_bytes = pool->refused_bytes,
     };
@@ -189,7 +189,7 @@ static uint32_t count_in_step(const struct tarn_pool *pool, uint32_t wish_count)
 }
 
 /* Sets what follows from the plan. The wish goes on behind the place, if the last unit of that is missing. */
-static void plan_wish(const struct tarn_pool *pool, uint32_t allowed_count, struct growth *growth)
+static void plan_wish(struct tarn_pool *pool, uint32_t allowed_count, struct growth *growth)
 {
     const struct tn_step_range *range = pool->range;
     const struct tn_step_plan *plan = &growth->plan;
@@ -214,7 +214,7 @@ static uint32_t own_streams(const struct tarn_pool *pool, const struct tn_reques
 }
 
 /* OVER_LIMIT: the limit forbids it. OUT_OF_MEMORY: the range has no such place. */
-static tarn_status plan(const struct tarn_pool *pool, const struct tn_request *request,
+static tarn_status plan(struct tarn_pool *pool, const struct tn_request *request,
                         struct growth *growth)
 {
     size_t needed = (size_t)request->chunk_count << pool->chunk_log2;
