@@ -153,6 +153,7 @@ TARN_API tarn_status tarn_free_on(void *address, tarn_stream stream);
 #define TARN_INITIAL_BYTES_DEFAULT    ((size_t)8 << 20)
 #define TARN_GROWTH_FACTOR_DEFAULT    2.0
 #define TARN_GROWTH_BYTES_MAX_DEFAULT ((size_t)512 << 20)
+#define TARN_STREAM_SLACK_MAX         8
 
 #define TARN_QUARANTINE_BYTES_DEFAULT ((size_t)64 << 20)
 
@@ -338,6 +339,11 @@ typedef struct tarn_pool_options {
      * work that was submitted to the device before, on any stream. For programs that do not name their streams. Default
      * false. NOT_SUPPORTED if the backend has no events. "Frees that wait" */
     bool free_waits;
+
+    /* If only memory that other streams may still use would serve a request, the pool grows instead of making the stream
+     * wait. It then holds at most 1 + stream_slack times the most bytes in use. 0 to TARN_STREAM_SLACK_MAX, default 0: the
+     * stream waits. "Slack for streams" */
+    double stream_slack;
 } tarn_pool_options;
 
 #define TARN_POOL_OPTIONS_COMMON_VALUES(SET)           \

@@ -738,6 +738,123 @@ static void wished_steps_are_a_quarter_of_what_the_limit_leaves(void **state)
     expect_wish(&policy, 64 * MB, 64 * MB, 0);
 }
 
+/* --- slack for streams ------------------------------------------------------------------------------- */
+
+/* Holding so much, all of it in use once, with a slack of a quarter. */
+static struct tn_growth_policy with_slack(double slack)
+{
+    struct tn_growth_policy policy = plain;
+    policy.stream_slack = slack;
+    return policy;
+}
+
+static void expect_slack(const struct tn_growth_policy *policy, size_t held, size_t used_max,
+                         size_t needed, size_t expected)
+{
+    struct tn_growth_state state = holding(held, 0);
+    state.used_bytes_max = used_max;
+    size_t bytes = tn_growth_slack_bytes(policy, &state, needed);
+    if (bytes != expected) fail_msg("for %zu: %zu, not %zu", needed, bytes, expected);
+}
+
+static void without_slack_there_is_no_growth_for_streams(void **state)
+{
+    expect_slack(&plain, 64 * MB, 64 * MB, 1, 0);
+}
+
+static void slack_is_taken_in_quarters(void **state)
+{
+    struct tn_growth_policy policy = with_slack(0.25);
+    expect_slack(&policy, 64 * MB, 64 * MB, 1, 4 * MB);
+    expect_slack(&policy, 68 * MB, 64 * MB, 1, 4 * MB);
+    expect_slack(&policy, 76 * MB, 64 * MB, 1, 4 * MB);
+    expect_slack(&policy, 80 * MB, 64 * MB, 1, 0);
+    expect_slack(&policy, 200 * MB, 64 * MB, 1, 0);
+}
+
+static void a_request_may_need_more_of_the_slack(void **state)
+{
+    struct tn_growth_policy policy = with_slack(0.25);
+    expect_slack(&policy, 64 * MB, 64 * MB, 15 * MB, 15 * MB);
+    expect_slack(&policy, 64 * MB, 64 * MB, 16 * MB, 16 * MB);
+    expect_slack(&policy, 64 * MB, 64 * MB, 16 * MB + 1, 0);
+}
+
+static void slack_is_not_taken_in_many_small_pieces(void **state)
+{
+    struct tn_growth_policy policy = with_slack(0.25);
+    expect_slack(&policy, 78 * MB, 64 * MB, 1, 2 * MB);
+    expect_slack(&policy, 78 * MB + 1, 64 * MB, 1, 0);
+}
+
+/* Small pools could have none else. */
+static void slack_is_rounded_up_to_a_granule(void **state)
+{
+    struct tn_growth_policy policy = with_slack(0.25);
+    policy.common_granularity_bytes = 2 * MB;
+    expect_slack(&policy, 12 * MB, 12 * MB, 1, 2 * MB);
+    expect_slack(&policy, 14 * MB, 12 * MB, 1, 2 * MB);
+    expect_slack(&policy, 16 * MB, 12 * MB, 1, 0);
+    expect_slack(&policy, MB, MB, 1, 64 * KB);
+}
+
+static void all_caps_bound_the_slack(void **state)
+{
+    struct tn_growth_policy policy = with_slack(0.25);
+    policy.limit_bytes = 67 * MB;
+    expect_slack(&policy, 64 * MB, 64 * MB, 1, 3 * MB);
+    expect_slack(&policy, 64 * MB, 64 * MB, 3 * MB + 1, 0);
+    policy = with_slack(0.25);
+    policy.growth_bytes_max = MB;
+    expect_slack(&policy, 64 * MB, 64 * MB, 1, MB);
+    expect_slack(&policy, 64 * MB, 64 * MB, 2 * MB, 2 * MB);
+    policy = with_slack(0.25);
+    policy.allocation_bytes_max = 2 * MB;
+    expect_slack(&policy, 64 * MB, 64 * MB, 1, 2 * MB);
+    expect_slack(&policy, 64 * MB, 64 * MB, 3 * MB, 0);
+    policy = with_slack(0.25);
+    struct tn_growth_state held = holding(64 * MB, 0);
+    held.used_bytes_max = 64 * MB;
+    held.refused_bytes = 4 * MB;
+    assert_int_equal(tn_growth_slack_bytes(&policy, &held, 1), 4 * MB - 4 * KB);
+    assert_int_equal(tn_growth_slack_bytes(&policy, &held, 4 * MB), 0);
+    held.refused_bytes = SIZE_MAX;
+    held.numbered_bytes_max = MB;
+    assert_int_equal(tn_growth_slack_bytes(&policy, &held, 1), MB);
+    assert_int_equal(tn_growth_slack_bytes(&policy, &held, MB + 1), 0);
+}
+
+static void the_largest_slack_does_not_overflow(void **state)
+{
+    struct tn_growth_policy policy = with_slack(8.0);
+    expect_slack(&policy, 1, SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 2 + 1); /* rounded */
+    expect_slack(&policy, SIZE_MAX, SIZE_MAX, 1, 0);
+    expect_slack(&policy, 0, 0, 1, 0);
+}
+
+/* Whatever the numbers, the bound holds, and the need is met or nothing is asked for. */
+static void whatever_the_numbers_the_slack_is_bounded(void **state)
+{
+    struct random dice = random_init(random_seed(1));
+    for (int i = 0; i < 100000; i++) {
+        struct tn_growth_policy policy = with_slack((double)random_below(&dice, 33) / 4);
+        if (random_below(&dice, 2) == 0) policy.common_granularity_bytes = 2 * MB;
+        if (random_below(&dice, 2) == 0) policy.limit_bytes = (size_t)random_size(&dice, 40);
+        if (random_below(&dice, 2) == 0) policy.growth_bytes_max = (size_t)random_size(&dice, 40);
+        size_t held = (size_t)random_size(&dice, 38), used = (size_t)random_size(&dice, 38);
+        size_t needed = 1 + (size_t)random_size(&dice, 38);
+        struct tn_growth_state holds = holding(held, 0);
+        holds.used_bytes_max = used;
+        size_t bytes = tn_growth_slack_bytes(&policy, &holds, needed);
+        if (bytes == 0) continue;
+        size_t granule = held >= 2 * MB ? tn_max(4 * KB, policy.common_granularity_bytes) : 4 * KB;
+        size_t most = used + (size_t)((double)used * policy.stream_slack);
+        assert_true(bytes >= needed);
+        assert_true(held < most && held + bytes < most + granule);
+        assert_true(held + bytes <= policy.limit_bytes);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -787,6 +904,14 @@ int main(void)
         cmocka_unit_test(a_step_is_less_than_what_was_refused),
         cmocka_unit_test(steps_are_wished_for_up_to_17_16ths_of_what_is_in_use),
         cmocka_unit_test(wished_steps_are_a_quarter_of_what_the_limit_leaves),
+        cmocka_unit_test(without_slack_there_is_no_growth_for_streams),
+        cmocka_unit_test(slack_is_taken_in_quarters),
+        cmocka_unit_test(a_request_may_need_more_of_the_slack),
+        cmocka_unit_test(slack_is_not_taken_in_many_small_pieces),
+        cmocka_unit_test(slack_is_rounded_up_to_a_granule),
+        cmocka_unit_test(all_caps_bound_the_slack),
+        cmocka_unit_test(the_largest_slack_does_not_overflow),
+        cmocka_unit_test(whatever_the_numbers_the_slack_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* test_stream_table: known and ended handles, and who has waited for whom up to when. */
+/* test_stream_table: known and ended handles, who has waited for whom up to when, and turns of polls. */
 #include "core/parts/stream_table.h"
 
 #include "harness/claims.h"
@@ -148,6 +148,38 @@ static void a_record_takes_the_time_and_later_frees_have_another(void **state)
     assert_true(after.time > time);
 }
 
+/* Turns that are left out before the next poll. */
+static unsigned count_left_out(struct tn_poll_turns *turns)
+{
+    unsigned count = 0;
+    while (!tn_poll_turns_take(turns))
+        count++;
+    return count;
+}
+
+static void each_poll_in_a_row_that_finds_nothing_leaves_out_more_turns(void **state)
+{
+    static const unsigned expected[] = { 1, 3, 7, 15, 31, 63, 63, 63 };
+    struct tn_poll_turns *turns = &new_table()->polls;
+    assert_int_equal(count_left_out(turns), 0);
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        tn_poll_turns_note(turns, false);
+        assert_int_equal(count_left_out(turns), expected[i]);
+    }
+}
+
+static void after_a_poll_that_finds_something_comes_another(void **state)
+{
+    struct tn_poll_turns *turns = &new_table()->polls;
+    for (int i = 0; i < 5; i++)
+        tn_poll_turns_note(turns, false);
+    (void)count_left_out(turns);
+    tn_poll_turns_note(turns, true);
+    assert_int_equal(count_left_out(turns), 0);
+    tn_poll_turns_note(turns, false);
+    assert_int_equal(count_left_out(turns), 1);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -157,6 +189,8 @@ int main(void)
         cmocka_unit_test(a_wait_covers_up_to_its_record_and_for_one_stream),
         cmocka_unit_test(a_new_stream_has_waited_for_nobody_and_nobody_for_it),
         cmocka_unit_test(a_record_takes_the_time_and_later_frees_have_another),
+        cmocka_unit_test(each_poll_in_a_row_that_finds_nothing_leaves_out_more_turns),
+        cmocka_unit_test(after_a_poll_that_finds_something_comes_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,10 @@ tarn_status tn_check_options(const tarn_pool_options *options)
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "growth_factor is %g, not 1 or more",
                        options->growth_factor);
     }
+    if (!(options->stream_slack >= 0.0 && options->stream_slack <= TARN_STREAM_SLACK_MAX)) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "stream_slack is %g, not 0 to %d",
+                       options->stream_slack, TARN_STREAM_SLACK_MAX);
+    }
     if (options->limit_bytes != 0 && options->limit_bytes < chunk_bytes) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS,
                        "limit_bytes is %zu, less than one chunk of %zu bytes", options->limit_bytes,

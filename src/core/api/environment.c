@@ -43,6 +43,7 @@ static const char *const variables[] = {
     "TARN_ALIGNMENT",
     "TARN_ZERO_ADDRESS",
     "TARN_FREE",
+    "TARN_STREAM_SLACK",
 };
 
 static const char *value_of(const char *name)
@@ -209,6 +210,19 @@ static tarn_status read_growth(double *factor)
         return fail_for(name, value, "a factor of 1 or more such as 1.5");
     }
     *factor = number;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status read_stream_slack(double *share)
+{
+    const char *name = "TARN_STREAM_SLACK";
+    const char *value = value_of(name);
+    double number;
+    if (!value) return TARN_STATUS_OK;
+    if (!parse_factor(value, &number) || number > TARN_STREAM_SLACK_MAX) {
+        return fail_for(name, value, "a share from 0 to 8 such as 0.25");
+    }
+    *share = number;
     return TARN_STATUS_OK;
 }
 
@@ -452,6 +466,7 @@ tarn_status tn_environment_read(struct tn_environment *given)
     if (status == TARN_STATUS_OK)
         status = read_switch("TARN_IDENTIFY_STREAMS", &environment.options.identifies_streams);
     if (status == TARN_STATUS_OK) status = read_free(&environment.options.free_waits);
+    if (status == TARN_STATUS_OK) status = read_stream_slack(&environment.options.stream_slack);
     if (status == TARN_STATUS_OK) status = read_device(&environment.location.device);
     if (status == TARN_STATUS_OK) status = read_kind(&environment.location.kind);
     if (status == TARN_STATUS_OK) status = read_ranks(&environment.options.rank_count);

@@ -76,6 +76,8 @@ static void append_rest(struct text *text, const struct tarn_pool *pool,
     if (!options->slices) append(text, ", no slices");
     if (options->identifies_streams) append(text, ", identifies streams");
     if (options->free_waits) append(text, ", frees wait");
+    if (options->stream_slack > 0.0)
+        append(text, ", slack for streams %u %%", (unsigned)(options->stream_slack * 100.0));
     if (options->debug != 0) append(text, ", debug 0x%x", options->debug);
     if (options->fallback)
         append(text, ", falls back to %s", tn_pool_title(options->fallback).text);

@@ -28,7 +28,7 @@ static const char *const of_library[] = {
     "TARN_KIND",      "TARN_LIMIT",      "TARN_LOG",          "TARN_MAP",
     "TARN_PRESET",    "TARN_RANKS",      "TARN_QUARANTINE",   "TARN_RELEASE",
     "TARN_SLICES",    "TARN_STATS",      "TARN_STEP",         "TARN_TRACE",
-    "TARN_SHAREABLE", "TARN_VANISH",     "TARN_ZERO_ADDRESS",
+    "TARN_SHAREABLE", "TARN_VANISH",     "TARN_ZERO_ADDRESS", "TARN_STREAM_SLACK",
 };
 
 /* Of tools, recorders, tests, scripts and the build. */

@@ -12,6 +12,10 @@
 /* A wish is at most one of so many parts of what is left. With 4 parts some 40 pieces use up 100 GB. */
 #define LEFT_PARTS 4
 
+/* Slack for streams is taken in at most so many parts, and mostly in so many. */
+#define SLACK_PARTS_MAX   8
+#define SLACK_PARTS_USUAL 4
+
 /* For a smaller wish the device is not asked how much it has free. */
 #define ASKING_WISH_BYTES_MIN ((size_t)64 << 20)
 
@@ -166,4 +170,36 @@ size_t tn_growth_steps_wish_bytes(const struct tn_growth_policy *policy,
                         left_bytes(policy, state) / LEFT_PARTS);
     if (!tn_add_fits(state->used_bytes, state->used_bytes / STEP_PARTS, &total)) total = SIZE_MAX;
     return tn_min(tn_max(total > held ? total - held : 0, held / STEP_WISH_PARTS), cap);
+}
+
+/* --- slack for streams --------------------------------------------------------------------------- */
+
+static size_t slack_bytes(const struct tn_growth_policy *policy,
+                          const struct tn_growth_state *state)
+{
+    return multiplied(state->used_bytes_max, policy->stream_slack);
+}
+
+size_t tn_growth_slack_bytes_max(const struct tn_growth_policy *policy,
+                                 const struct tn_growth_state *state)
+{
+    size_t slack = slack_bytes(policy, state), most;
+    if (slack == 0) return 0;
+    if (!tn_add_fits(state->used_bytes_max, slack, &most)) most = SIZE_MAX;
+    if (state->footprint_bytes >= most) return 0;
+    size_t bytes = most - state->footprint_bytes;
+    if (bytes < slack / SLACK_PARTS_MAX) return 0;
+    (void)tn_round_up_fits(bytes, granule_bytes(policy, state), &bytes);
+    return tn_min(tn_min(bytes, left_bytes(policy, state)), state->refused_bytes - 1);
+}
+
+size_t tn_growth_slack_bytes(const struct tn_growth_policy *policy,
+                             const struct tn_growth_state *state, size_t needed_bytes)
+{
+    size_t most = tn_growth_slack_bytes_max(policy, state);
+    most = tn_min(most, tn_min(policy->allocation_bytes_max, state->numbered_bytes_max));
+    most = tn_min(most, tn_max(policy->growth_bytes_max, needed_bytes));
+    if (most < needed_bytes) return 0;
+    size_t wish = tn_max(slack_bytes(policy, state) / SLACK_PARTS_USUAL, needed_bytes);
+    return tn_max(rounded_bytes(wish, granule_bytes(policy, state), most), needed_bytes);
 }

@@ -43,6 +43,7 @@ struct tn_growth_policy {
     size_t initial_bytes;
     bool takes_all;          /* the first takes all free device memory, whatever initial_bytes */
     double factor;           /* 1 or more; see the head */
+    double stream_slack;     /* 0 or more; see tn_growth_slack_bytes */
     size_t growth_bytes_max; /* the user's cap on a further static pool; SIZE_MAX: none */
     size_t limit_bytes;      /* the user's limit on requested bytes held; SIZE_MAX: none */
     size_t allocation_bytes_max;     /* the vendor's cap on one allocation */
@@ -53,6 +54,7 @@ struct tn_growth_policy {
 struct tn_growth_state {
     size_t footprint_bytes;    /* held now */
     size_t used_bytes;         /* of these, live or a capture's */
+    size_t used_bytes_max;     /* the most that were ever live, or since the marks were reset */
     bool is_first;             /* no static pool is held */
     size_t refused_bytes;      /* smallest refused wish; SIZE_MAX: none */
     size_t numbered_bytes_max; /* cap on the next static pool by the chunk numbers left */
@@ -85,5 +87,16 @@ size_t tn_growth_step_bytes_max(const struct tn_growth_policy *policy, size_t he
 /* Returns by how much a contiguous pool grows that holds something, unless the need is more. */
 size_t tn_growth_steps_wish_bytes(const struct tn_growth_policy *policy,
                                   const struct tn_growth_state *state);
+
+/* Returns the bytes by which a pool may grow so that no stream has to wait; 0: none. Afterwards it holds at most
+ * 1 + stream_slack times the most bytes in use, rounded up to a granule. An eighth of the slack at least, so that it is
+ * taken in few pieces, and less than a size that was refused. */
+size_t tn_growth_slack_bytes_max(const struct tn_growth_policy *policy,
+                                 const struct tn_growth_state *state);
+
+/* Returns the size of a static pool for such a request: a quarter of the slack, or what the request needs. 0: there
+ * must be none. */
+size_t tn_growth_slack_bytes(const struct tn_growth_policy *policy,
+                             const struct tn_growth_state *state, size_t needed_bytes);
 
 #endif

@@ -31,6 +31,7 @@
 #ifndef TN_STREAM_TABLE_H
 #define TN_STREAM_TABLE_H
 
+#include "../../base/arith.h"
 #include "../../base/compiler.h"
 #include "tarn/tarn.h"
 
@@ -96,6 +97,36 @@ struct tn_evicted_stream {
     bool is_callers; /* the handle is good in a call that names it */
 };
 
+/*
+ * Turns: whether a poll that is due is made. After a poll that found nothing complete one turn is left out, after the next
+ * such poll three, then seven, up to TN_POLL_TURNS_MAX. After one that found something the next turn is a poll again.
+ *
+ *     turns    poll  -  poll  -  -  -  poll  -  -  -  -  -  -  -  poll  poll
+ *     found    no       no             no                         yes
+ *
+ * All zero: the first turn is a poll.
+ */
+#define TN_POLL_TURNS_MAX 63
+
+struct tn_poll_turns {
+    unsigned left_out_count; /* after the last poll */
+    unsigned left_count;     /* of these, still to come */
+};
+
+/* Takes a turn. Returns whether it is a poll; tn_poll_turns_note must follow then. */
+static inline bool tn_poll_turns_take(struct tn_poll_turns *turns)
+{
+    if (turns->left_count == 0) return true;
+    turns->left_count--;
+    return false;
+}
+
+static inline void tn_poll_turns_note(struct tn_poll_turns *turns, bool has_found)
+{
+    unsigned more = (unsigned)tn_min(2 * turns->left_out_count + 1, TN_POLL_TURNS_MAX);
+    turns->left_out_count = turns->left_count = has_found ? 0 : more;
+}
+
 struct tn_stream_table {
     uint32_t now;
     uint32_t capturing_count; /* streams that are being captured */
@@ -105,6 +136,9 @@ struct tn_stream_table {
     uint32_t evicted_count;
     uint32_t evicted_capacity;
     uint32_t evicted_poll_at; /* when there are so many, completed ones are looked for */
+    struct tn_poll_turns
+        polls;             /* of tn_stream_reuse_poll_sparingly; under growth_lock, as the next */
+    uint32_t busy_streams; /* a bit each: had not completed when it was asked about last */
     struct tn_stream_entry streams[TN_STREAM_COUNT_MAX];
     /* For arenas, which read them under their own locks. Memory that was freed on a stream in state KNOWN before that time
      * waits for nothing. The count says how often such a time has changed. */

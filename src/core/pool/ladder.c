@@ -7,7 +7,9 @@
  *     on streams that this one has waited for
  *     ┌── growth_lock
  *     │   the pool's own part again: another thread may have grown the pool
- *     │   memory freed on other streams: first where their work has completed, then by making the stream wait
+ *     │   memory freed on other streams, where their work has completed
+ *     │   with slack for streams: growth within it, if the next rung would serve the request
+ *     │   memory freed on other streams, by making the stream wait
  *     │   slices of other classes and streams
  *     │   growth: the backend is asked for the wished size, for half of it, ..., for the needed size
  *     │   release of wholly free static pools: as much as growth misses, and then the same again, and so on
@@ -24,6 +26,11 @@
 #include "../supply/pool_steps.h"
 #include "../supply/pool_trim.h"
 #include "../supply/stream_reuse.h"
+
+static bool has_slack(const struct tarn_pool *pool)
+{
+    return pool->growth.stream_slack > 0.0;
+}
 
 static tarn_status fail_for_host_memory(const struct tn_request *request)
 {
@@ -91,9 +98,10 @@ static struct tn_fit find_fit_in_reach(const struct tarn_pool *pool,
     return best;
 }
 
-/* Unites adjacent free regions that hold the request only together. A region that waits for an unreachable
- * stream stays apart, because the united region would wait for that stream too. */
-static bool unite_for(struct tarn_pool *pool, const struct tn_request *request, uint32_t reachable)
+/* Finds adjacent free regions that hold the request only together. A region that waits for an unreachable stream stays
+ * apart, because the united region would wait for that stream too. */
+static struct tn_region_run find_run_for(const struct tarn_pool *pool,
+                                         const struct tn_request *request, uint32_t reachable)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_region_run best = { TN_REGION_NONE, 0, UINT32_MAX };
@@ -101,19 +109,18 @@ static bool unite_for(struct tarn_pool *pool, const struct tn_request *request, 
      * request. */
     uint64_t alignment_chunks = tn_max(request->alignment_bytes >> pool->chunk_log2, 1);
     uint64_t wanted = request->chunk_count + alignment_chunks - 1;
-    if (wanted > TN_CHUNK_COUNT_MAX) return false;
+    if (wanted > TN_CHUNK_COUNT_MAX) return best;
     for (uint32_t i = 0; i < pool->list.count; i++) {
         struct tn_region_run run =
             tn_region_index_find_run(&pool->own.index, pool->list.by_chunk[i].static_pool->head,
                                      reachable, (uint32_t)wanted);
         if (run.first != TN_REGION_NONE && run.chunk_count < best.chunk_count) best = run;
     }
-    if (best.first == TN_REGION_NONE) return false;
-    tn_region_index_unite_run(&pool->own.index, &best);
-    return true;
+    return best;
 }
 
-/* The best fit among all regions that the stream can be made to wait for. */
+/* The best fit among all regions that the stream can be made to wait for. Regions that hold the request only together
+ * become one. */
 static struct tn_fit find_awaited_fit(struct tarn_pool *pool, const struct tn_request *request,
                                       uint32_t stream)
 {
@@ -121,8 +128,22 @@ static struct tn_fit find_awaited_fit(struct tarn_pool *pool, const struct tn_re
     const struct reach reach = reach_of(pool, request, stream);
     uint32_t own = (uint32_t)1 << stream;
     struct tn_fit fit = find_fit_in_reach(pool, request, &reach, TN_FREE_SETS_ALL);
-    if (fit.region != TN_REGION_NONE || !unite_for(pool, request, reach.awaited | own)) return fit;
+    if (fit.region != TN_REGION_NONE) return fit;
+    struct tn_region_run run = find_run_for(pool, request, reach.awaited | own);
+    if (run.first == TN_REGION_NONE) return fit;
+    tn_region_index_unite_run(&pool->own.index, &run);
     return find_fit_in_reach(pool, request, &reach, TN_FREE_SETS_ALL);
+}
+
+/* Whether find_awaited_fit would find a fit. */
+static bool has_awaited_fit(const struct tarn_pool *pool, const struct tn_request *request,
+                            uint32_t stream)
+{
+    TN_ASSERT(tn_pool_is_growing(pool));
+    const struct reach reach = reach_of(pool, request, stream);
+    uint32_t own = (uint32_t)1 << stream;
+    return find_fit_in_reach(pool, request, &reach, TN_FREE_SETS_ALL).region != TN_REGION_NONE ||
+           find_run_for(pool, request, reach.awaited | own).first != TN_REGION_NONE;
 }
 
 /* Memory that is taken for a request. It is live, so that no other thread gets it during the vendor's calls. */
@@ -247,12 +268,22 @@ static enum tn_served hand_out(struct tarn_pool *pool, const struct tn_request *
     return TN_SERVED;
 }
 
-/* Memory whose streams have completed their work since the pool last asked. */
+/* Memory whose streams have completed their work since the pool last asked. With slack, the pool asks about less. */
 static enum tn_served serve_from_completed(struct tarn_pool *pool, const struct tn_request *request,
                                            void **address_out)
 {
-    return tn_stream_reuse_poll(pool) ? serve_from_pool(pool, request, address_out)
-                                      : TN_SERVED_NOTHING_FITS;
+    bool has_completed =
+        has_slack(pool) ? tn_stream_reuse_poll_sparingly(pool) : tn_stream_reuse_poll(pool);
+    return has_completed ? serve_from_pool(pool, request, address_out) : TN_SERVED_NOTHING_FITS;
+}
+
+/* With slack, asks about all before the pool grows as usual or fails: some memory is had only once work is complete. */
+static enum tn_served serve_from_all_completed(struct tarn_pool *pool,
+                                               const struct tn_request *request, void **address_out)
+{
+    return has_slack(pool) && tn_stream_reuse_poll(pool)
+               ? serve_from_pool(pool, request, address_out)
+               : TN_SERVED_NOTHING_FITS;
 }
 
 /* Finds a slab with free or pending slices, of any stream, that is in reach. Returns TN_SLAB_NONE if there is none. */
@@ -386,20 +417,6 @@ static enum tn_served serve_from_slabs(struct tarn_pool *pool, const struct tn_r
     return is_taken ? hand_out(pool, request, &taken, address_out) : TN_SERVED_NOTHING_FITS;
 }
 
-/* All rungs under growth_lock but growth. */
-static enum tn_served serve_from_held(struct tarn_pool *pool, const struct tn_request *request,
-                                      void **address_out)
-{
-    static enum tn_served (*const rungs[])(struct tarn_pool *, const struct tn_request *,
-                                           void **) = { serve_from_pool, serve_from_completed,
-                                                        serve_from_awaited, serve_from_slabs };
-    enum tn_served served = TN_SERVED_NOTHING_FITS;
-    if (pool->passes_through) return served;
-    for (size_t i = 0; i < sizeof rungs / sizeof rungs[0] && served == TN_SERVED_NOTHING_FITS; i++)
-        served = rungs[i](pool, request, address_out);
-    return served;
-}
-
 /* --- rung under growth_lock: growth --------------------------------------------------------------- */
 
 /* Memory from the backend that is not in the pool's index yet. */
@@ -456,22 +473,81 @@ static enum tn_served insert_and_serve(struct tarn_pool *pool, const struct arri
     return served;
 }
 
-/* Makes the arrival a static pool, or free steps of a contiguous pool, and serves the request. NOT_READY: other
+/* The vendor's answer to the request's stream. */
+struct introduction {
+    tarn_stream refused;
+    tarn_backend_result result;
+};
+
+/* Makes the arrival a static pool, or free steps of a contiguous pool, and serves the request. Nothing fits: other
  * threads took the memory, or functions of the user. */
-static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *arrival,
-                                  const struct tn_request *request, void **address_out)
+static enum tn_served serve_from_arrival(struct tarn_pool *pool, const struct arrival *arrival,
+                                         const struct tn_request *request, void **address_out,
+                                         struct introduction *introduction_out)
 {
     if (!pool->range) tn_pool_announce(pool, arrival->added, request);
 
     /* Until something is allocated, a pool knows only the stream that was introduced last. Another thread may
      * have introduced its own while growth_lock was released for the user's function. */
-    tarn_stream refused = NULL;
-    tarn_backend_result known = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
-    enum tn_served served = insert_and_serve(pool, arrival, request, address_out);
+    introduction_out->result =
+        tn_stream_reuse_introduce(pool, &request->stream, 1, &introduction_out->refused);
+    return insert_and_serve(pool, arrival, request, address_out);
+}
+
+/* Does so for memory of the usual growth. NOT_READY: nothing fits. */
+static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *arrival,
+                                  const struct tn_request *request, void **address_out)
+{
+    struct introduction known = { .refused = NULL };
+    enum tn_served served = serve_from_arrival(pool, arrival, request, address_out, &known);
     if (served == TN_SERVED) return TARN_STATUS_OK;
     if (served == TN_SERVED_NOTHING_FITS) return TARN_STATUS_NOT_READY;
-    if (served == TN_SERVED_UNKNOWN_STREAM) return tn_stream_reuse_fail(pool, refused, known);
+    if (served == TN_SERVED_UNKNOWN_STREAM)
+        return tn_stream_reuse_fail(pool, known.refused, known.result);
     return fail_for_host_memory(request);
+}
+
+/* --- rung under growth_lock: slack ---------------------------------------------------------------- */
+
+/* Whether the request would have to wait for another stream, and may have new memory instead. */
+static bool may_grow_for_streams(struct tarn_pool *pool, const struct tn_request *request)
+{
+    uint32_t stream;
+    if (!pool->streams || tn_captures_are_under_way() || tn_pool_slack_bytes_max(pool) == 0)
+        return false;
+    tn_pool_lock_and_gather(pool);
+    bool would_wait = tn_pool_find_introduced_stream(pool, request->stream, &stream) &&
+                      has_awaited_fit(pool, request, stream);
+    tn_pool_unlock(pool);
+    return would_wait;
+}
+
+/* New memory, so that the stream need not wait. If there is none, the stream waits. */
+static enum tn_served serve_from_slack(struct tarn_pool *pool, const struct tn_request *request,
+                                       void **address_out)
+{
+    struct arrival arrival = { .added = NULL };
+    struct introduction ignored = { .refused = NULL };
+    if (!may_grow_for_streams(pool, request)) return TN_SERVED_NOTHING_FITS;
+    tarn_backend_result result = pool->range ? tn_pool_map_slack_steps(pool, request, &arrival.plan)
+                                             : tn_pool_acquire_slack(pool, request, &arrival.added);
+    if (result.status != TARN_STATUS_OK) return TN_SERVED_NOTHING_FITS;
+    return serve_from_arrival(pool, &arrival, request, address_out, &ignored);
+}
+
+/* All rungs under growth_lock but growth. */
+static enum tn_served serve_from_held(struct tarn_pool *pool, const struct tn_request *request,
+                                      void **address_out)
+{
+    static enum tn_served (*const rungs[])(
+        struct tarn_pool *, const struct tn_request *,
+        void **) = { serve_from_pool,    serve_from_completed,     serve_from_slack,
+                     serve_from_awaited, serve_from_all_completed, serve_from_slabs };
+    enum tn_served served = TN_SERVED_NOTHING_FITS;
+    if (pool->passes_through) return served;
+    for (size_t i = 0; i < sizeof rungs / sizeof rungs[0] && served == TN_SERVED_NOTHING_FITS; i++)
+        served = rungs[i](pool, request, address_out);
+    return served;
 }
 
 /* Gives back what growth misses, and at least twice what this call has given back so far. So many small pieces take

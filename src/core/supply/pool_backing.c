@@ -59,6 +59,7 @@ static struct tn_growth_state growth_state(struct tarn_pool *pool)
     state.footprint_bytes = pool->own.stats.footprint_bytes;
     state.used_bytes = tn_arenas_sum_used(pool) +
                        ((size_t)tn_pool_sum_captured(pool).chunk_count << pool->chunk_log2);
+    state.used_bytes_max = pool->own.stats.used_bytes_max;
     state.is_first = pool->list.count == 0;
     uint32_t numbers =
         tn_static_pool_list_longest_run(&pool->list, TN_START_GROUP_CHUNKS, TN_CHUNK_COUNT_MAX);
@@ -224,6 +225,17 @@ static size_t whole_pages(const struct tarn_pool *pool, size_t size_bytes)
     return fits ? rounded : size_bytes;
 }
 
+/* Takes over what the backend has given. */
+static tarn_backend_result count_acquired(struct tarn_pool *pool,
+                                          const struct tn_static_pool *acquired)
+{
+    const char *fault = fault_of(pool, acquired);
+    if (fault) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 0, fault };
+    tn_pool_count_arrival(pool, acquired->backing_bytes);
+    note_success(pool);
+    return TARN_BACKEND_RESULT_OK;
+}
+
 /* Asks the backend for less and less, down to the need. OVER_LIMIT: not even the need is allowed, and the
  * backend was not asked. */
 static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed,
@@ -255,12 +267,7 @@ static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed
         *asked_bytes = tn_growth_next_bytes(&policy, &state, *asked_bytes, needed);
     }
     tn_pool_tell_refusals(pool, &refusals);
-    if (result.status != TARN_STATUS_OK) return result;
-    const char *fault = fault_of(pool, acquired);
-    if (fault) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 0, fault };
-    tn_pool_count_arrival(pool, acquired->backing_bytes);
-    tn_pool_note_success(pool);
-    return result;
+    return result.status == TARN_STATUS_OK ? count_acquired(pool, acquired) : result;
 }
 
 static bool can_hold(const struct tarn_pool *pool, const struct tn_static_pool *backed,
@@ -361,6 +368,59 @@ tarn_backend_result tn_pool_acquire_bytes(struct tarn_pool *pool, size_t size_by
         .chunk_count = 1,
     };
     return acquire_for(pool, &one_chunk, size_bytes, acquired_out);
+}
+
+/* --- slack for streams --------------------------------------------------------------------------- */
+
+size_t tn_pool_slack_bytes_max(struct tarn_pool *pool)
+{
+    if (!(pool->growth.stream_slack > 0.0)) return 0;
+    struct tn_growth_state state = growth_state(pool);
+    return tn_growth_slack_bytes_max(&pool->growth, &state);
+}
+
+/* Asks the backend once. Memory in which the request finds no place, for its alignment, goes back. */
+static tarn_backend_result acquire_once(struct tarn_pool *pool, const struct tn_request *request,
+                                        struct tn_static_pool *acquired)
+{
+    struct tn_refusals refusals = { .count = 0 };
+    tarn_backend_result result = acquire(pool, acquired);
+    if (result.status != TARN_STATUS_OK) {
+        tn_refusals_count(&refusals, acquired->backing_bytes, result);
+        tn_pool_tell_refusals(pool, &refusals);
+        note_refusal(pool, acquired->backing_bytes);
+        tn_static_pool_destroy(acquired);
+        return result;
+    }
+    result = count_acquired(pool, acquired);
+    if (result.status != TARN_STATUS_OK) {
+        tn_static_pool_destroy(acquired);
+    } else if (!can_hold(pool, acquired, request)) {
+        size_t size_bytes = acquired->backing_bytes;
+        uint64_t before = pool->change_count;
+        tn_pool_release(pool, acquired);
+        pool->change_count = before; /* all is as it was */
+        note_refusal(pool, size_bytes);
+        result.status = TARN_STATUS_OUT_OF_MEMORY;
+    }
+    return result;
+}
+
+tarn_backend_result tn_pool_acquire_slack(struct tarn_pool *pool, const struct tn_request *request,
+                                          struct tn_static_pool **acquired_out)
+{
+    struct tn_growth_state state = growth_state(pool);
+    size_t size_bytes = tn_growth_slack_bytes(&pool->growth, &state, tight_bytes(pool, request));
+    if (size_bytes == 0) return (tarn_backend_result){ TARN_STATUS_OVER_LIMIT, 0, NULL };
+    struct tn_static_pool *acquired = tn_static_pool_alloc();
+    if (!acquired) return (tarn_backend_result){ TARN_STATUS_OUT_OF_HOST_MEMORY, 0, NULL };
+    uint64_t begun_ns = tn_log_clock_ns(TARN_LOG_LEVEL_INFO);
+    acquired->backing_bytes = size_bytes;
+    tarn_backend_result result = acquire_once(pool, request, acquired);
+    if (result.status != TARN_STATUS_OK) return result;
+    tn_pool_tell_growth(pool, request->size_bytes, size_bytes, begun_ns);
+    *acquired_out = acquired;
+    return result;
 }
 
 /* --- releasing ------------------------------------------------------------------------------------- */

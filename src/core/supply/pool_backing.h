@@ -71,6 +71,14 @@ tarn_backend_result tn_pool_acquire(struct tarn_pool *pool, const struct tn_requ
 tarn_backend_result tn_pool_acquire_bytes(struct tarn_pool *pool, size_t size_bytes,
                                           struct tn_static_pool **acquired_out);
 
+/* How many bytes the pool may grow by so that no stream has to wait; see growth.h. */
+size_t tn_pool_slack_bytes_max(struct tarn_pool *pool);
+
+/* Acquires memory that holds the request within that. Returns what tn_pool_acquire returns; OVER_LIMIT: the slack does
+ * not allow it, or so much was refused before. Asks the backend at most once. */
+tarn_backend_result tn_pool_acquire_slack(struct tarn_pool *pool, const struct tn_request *request,
+                                          struct tn_static_pool **acquired_out);
+
 /* Where the request can lie in the backing of a static pool that was acquired for it. */
 uintptr_t tn_pool_place_in_backing(const struct tarn_pool *pool, const struct tn_request *request,
                                    const struct tn_static_pool *backed);

@@ -131,6 +131,7 @@ tarn_status tn_pool_options_resolve(const tarn_pool_options *options, const tarn
         .initial_bytes = initial_bytes,
         .takes_all = takes_all,
         .factor = options->growth_factor,
+        .stream_slack = options->stream_slack,
         .growth_bytes_max = options->growth_bytes_max ? options->growth_bytes_max : SIZE_MAX,
         .limit_bytes = limit_bytes,
         .allocation_bytes_max = properties->allocation_bytes_max,

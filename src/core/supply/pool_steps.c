@@ -138,6 +138,7 @@ struct growth {
     uint32_t end_unit;       /* of the place, or of the wish behind it */
     uint32_t wish_count;     /* at least as many as the plan misses */
     uint32_t step_count_max; /* the most in a step */
+    uint32_t unit_count_max; /* the most in all */
     bool is_first;           /* the wish is the initial size */
 };
 
@@ -213,12 +214,12 @@ static uint32_t own_streams(const struct tarn_pool *pool, const struct tn_reques
     return is_known && stream != TN_STREAM_NONE ? (uint32_t)1 << stream : 0;
 }
 
-/* OVER_LIMIT: the limit forbids it. OUT_OF_MEMORY: the range has no such place. */
+/* OVER_LIMIT: the limit forbids it, or the most units that it may take. OUT_OF_MEMORY: the range has no such place. */
 static tarn_status plan(struct tarn_pool *pool, const struct tn_request *request,
                         struct growth *growth)
 {
     size_t needed = (size_t)request->chunk_count << pool->chunk_log2;
-    uint32_t allowed_count = count_allowed(pool);
+    uint32_t allowed_count = (uint32_t)tn_min(count_allowed(pool), growth->unit_count_max);
     if (needed > pool->growth.limit_bytes) return TARN_STATUS_OVER_LIMIT;
     if (!tn_step_range_plan(pool->range, &pool->own.index, request->chunk_count,
                             request->alignment_bytes, own_streams(pool, request), &growth->plan))
@@ -354,11 +355,13 @@ static void unmap_all(struct tarn_pool *pool, uint32_t first)
     pool->change_count = before; /* all is as it was */
 }
 
-tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_request *request,
-                                      struct tn_step_plan *plan_out)
+/* Takes at most so many units. */
+static tarn_backend_result map_steps(struct tarn_pool *pool, const struct tn_request *request,
+                                     uint32_t unit_count_max, struct tn_step_plan *plan_out)
 {
     const struct tn_step_range *range = pool->range;
-    struct growth growth = { .steps = { TN_STEP_NONE, TN_STEP_NONE } };
+    struct growth growth = { .steps = { TN_STEP_NONE, TN_STEP_NONE },
+                             .unit_count_max = unit_count_max };
     tn_pool_lock(pool);
     tarn_backend_result result = { plan_and_take(pool, request, &growth), 0, NULL };
     tn_pool_unlock(pool);
@@ -378,6 +381,25 @@ tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_re
     *plan_out = growth.plan;
     plan_out->first_step = growth.steps.first;
     return TARN_BACKEND_RESULT_OK;
+}
+
+tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_request *request,
+                                      struct tn_step_plan *plan_out)
+{
+    return map_steps(pool, request, UINT32_MAX, plan_out);
+}
+
+tarn_backend_result tn_pool_map_slack_steps(struct tarn_pool *pool,
+                                            const struct tn_request *request,
+                                            struct tn_step_plan *plan_out)
+{
+    uint32_t unit_count = whole_units(pool->range, tn_pool_slack_bytes_max(pool));
+    tarn_backend_result result = { TARN_STATUS_OVER_LIMIT, 0, NULL };
+    if (unit_count == 0) return result;
+    result = map_steps(pool, request, unit_count, plan_out);
+    bool is_refused = result.status != TARN_STATUS_OK && result.status != TARN_STATUS_OVER_LIMIT;
+    if (is_refused) pool->refused_bytes = pool->range->unit_bytes;
+    return result;
 }
 
 /* The region in which a chunk of the range lies. Walks there from a region near it. */

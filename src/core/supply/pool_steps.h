@@ -27,6 +27,13 @@ tarn_status tn_pool_reserve_range(struct tarn_pool *pool, const tarn_pool_option
 tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_request *request,
                                       struct tn_step_plan *plan_out);
 
+/* Maps the steps that a request misses within the slack for streams, see growth.h, and nothing more. Returns what
+ * tn_pool_map_steps returns; OVER_LIMIT: the slack does not allow it, or the backend has refused a step, and since then
+ * none has gone back or come otherwise. */
+tarn_backend_result tn_pool_map_slack_steps(struct tarn_pool *pool,
+                                            const struct tn_request *request,
+                                            struct tn_step_plan *plan_out);
+
 /* Makes the steps free, and makes one region of the planned place, unless another thread has taken part of
  * it. Also requires the pool's lock, and the arenas gathered. */
 void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *request,

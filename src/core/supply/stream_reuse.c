@@ -308,6 +308,41 @@ bool tn_stream_reuse_poll(struct tarn_pool *pool)
     return tn_stream_reuse_poll_numbers(pool) || has_completed;
 }
 
+/* The stream whose oldest record is the oldest of all, but for those left out, a bit each. Or TN_STREAM_NONE. */
+static uint32_t find_oldest_record(const struct tn_stream_table *table, uint32_t left_out)
+{
+    uint32_t oldest = TN_STREAM_NONE;
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        const struct tn_stream_entry *entry = &table->streams[i];
+        if (entry->record_count == 0 || (left_out & (uint32_t)1 << i) != 0) continue;
+        if (oldest == TN_STREAM_NONE ||
+            entry->records[0].time < table->streams[oldest].records[0].time)
+            oldest = i;
+    }
+    return oldest;
+}
+
+/* Polls from the oldest record on, up to one that has not completed. Its stream is not asked again before all others
+ * were, so that a stream that works for long does not hide the others. */
+bool tn_stream_reuse_poll_sparingly(struct tarn_pool *pool)
+{
+    struct tn_stream_table *table = pool->streams;
+    bool has_completed = false, is_busy = false;
+    if (!table || tn_captures_are_under_way()) return false;
+    if (find_oldest_record(table, 0) == TN_STREAM_NONE) return false;
+    if (!tn_poll_turns_take(&table->polls)) return false;
+    if (find_oldest_record(table, table->busy_streams) == TN_STREAM_NONE) table->busy_streams = 0;
+    while (!is_busy) {
+        uint32_t stream = find_oldest_record(table, table->busy_streams);
+        if (stream == TN_STREAM_NONE) break;
+        if (poll_stream(pool, stream)) has_completed = true;
+        is_busy = table->streams[stream].record_count > 0;
+        if (is_busy) table->busy_streams |= (uint32_t)1 << stream;
+    }
+    tn_poll_turns_note(&table->polls, has_completed);
+    return has_completed;
+}
+
 void tn_stream_reuse_end(struct tarn_pool *pool, uint32_t stream, bool is_recorded)
 {
     struct tn_stream_entry *entry = &pool->streams->streams[stream];

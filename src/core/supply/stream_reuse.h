@@ -67,6 +67,10 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
 /* Finds out which records have completed. True: some memory waits for less than before. */
 bool tn_stream_reuse_poll(struct tarn_pool *pool);
 
+/* Does so for some of the records: as far as they have completed in the order of their times, and in fewer and fewer
+ * calls while none has. At most one query of it finds work that is not done. */
+bool tn_stream_reuse_poll_sparingly(struct tarn_pool *pool);
+
 /* The number of unnamed frees, as a bit, if records cover all of them; else 0. See any_stream.h. */
 uint32_t tn_stream_reuse_any_frees(const struct tarn_pool *pool);
 
