@@ -25,6 +25,7 @@ static void choose_sizes(struct world *world, tarn_pool_options *options)
         options->alignment_bytes = options->chunk_bytes;
     options->slices = !one_in(world, 4);
     options->free_waits = one_in(world, 4);
+    if (one_in(world, 3)) options->stream_slack = (double)(1 + below(world, 8)) / 8;
     options->fit = (tarn_fit)below(world, TARN_FIT_TLSF + 1);
     options->growth_factor = 1.0 + (double)below(world, 5) / 2;
     options->growth_bytes_max = one_in(world, 2) ? 0 : about(world, capacity / 8);
@@ -109,11 +110,11 @@ static void note_options(struct world *world, struct slot *slot)
     if (least_bytes < options->chunk_bytes) least_bytes = options->chunk_bytes;
     if (slot->step_bytes > 0 && slot->step_bytes < least_bytes) slot->step_bytes = least_bytes;
     note("pool %d: chunks %zu%s, alignment %zu, limit %zu, initial %zu%s, growth %.1f to %zu, "
-         "threshold %zu%s%s",
+         "slack %.3f, threshold %zu%s%s",
          slot->index, options->chunk_bytes, options->slices ? " in slices" : "",
          options->alignment_bytes, slot->limit_bytes, options->initial_bytes,
          options->takes_initial_at_once ? " at once" : "", options->growth_factor,
-         options->growth_bytes_max, options->release_threshold_bytes,
+         options->growth_bytes_max, options->stream_slack, options->release_threshold_bytes,
          options->returns_when_empty ? ", returns when empty" : "",
          options->passes_through ? ", passes through" : "");
     note("pool %d: fit %d, debug %u%s%s%s%s, steps %zu, fallback %d, granules %zu, %zu in all",

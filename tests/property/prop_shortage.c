@@ -142,6 +142,7 @@ static void run(bool can_synchronize, bool is_contiguous, tarn_fit fit)
     options.contiguous = is_contiguous;
     options.fit = fit;
     options.step_bytes = 4 * KIB;
+    if (random_below(&dice, 2) == 0) options.stream_slack = 0.25;
     expect_ok(tarn_pool_create(&options, &scene.pool));
     for (unsigned i = 1; i < STREAMS; i++)
         operations.stream_create(scene.backend.state, &scene.streams[i]);

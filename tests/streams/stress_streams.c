@@ -3,7 +3,7 @@
  * Random programs over several streams and threads, over a checker that knows what runs before what.
  *
  * Usage: stress_streams [--steps N] [--small] [--arenas] [--contiguous] [--thread-streams] [--unannounced]
- *                       [--unnamed] [--expect-faults]
+ *                       [--unnamed] [--slack] [--expect-faults]
  *
  * Blocks are allocated on one stream, used there and on others that were made to wait for it, and freed
  * on the stream that used them last, after several, or after the host has waited. In every second run the pool is told of
@@ -17,6 +17,7 @@
  * be lent.
  * --unnamed: in a pool with free_waits, half of the allocations, frees and resizes name no stream, and streams that use a
  * block are not made to wait for each other.
+ * --slack: in a pool that grows rather than let a stream wait, until it comes to its limit.
  * --expect-faults is for pools with a bug planted in: the checker must find it.
  */
 #include <pthread.h>
@@ -41,7 +42,7 @@ enum {
 };
 
 static bool is_small, has_arenas, is_contiguous, has_thread_streams, is_unannounced, is_unnamed,
-    has_policies;
+    has_slack, has_policies;
 
 #define POOL_BYTES ((size_t)(has_arenas ? 16384 : is_small ? 16 : 256) * 1024)
 #define SIZE_BITS  (is_small ? 10U : 14U)
@@ -479,6 +480,7 @@ static void set_up(struct program *program, struct order_checker_options options
     pool_options.alignment_bytes = TARN_ALIGNMENT_BYTES_MIN; /* slices of all sizes */
     pool_options.identifies_streams = is_unannounced;
     pool_options.free_waits = is_unnamed;
+    if (has_slack) pool_options.stream_slack = 0.25;
     if (has_policies) pool_options.fit = (tarn_fit)(program->seed % (TARN_FIT_TLSF + 1));
     /* The checker may make it fail. */
     while (tarn_pool_create(&pool_options, &program->pool) != TARN_STATUS_OK) {
@@ -570,6 +572,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--thread-streams") == 0) has_thread_streams = true;
         if (strcmp(argv[i], "--unannounced") == 0) is_unannounced = true;
         if (strcmp(argv[i], "--unnamed") == 0) is_unnamed = true;
+        if (strcmp(argv[i], "--slack") == 0) has_slack = true;
         if (strcmp(argv[i], "--steps") == 0 && i + 1 < argc)
             steps = (size_t)strtoull(argv[++i], NULL, 10);
     }
