@@ -28,6 +28,7 @@ struct tn_allocator_settings {
     size_t initial_bytes;    /* a pool's first piece, where the pool can be told */
     size_t step_bytes;       /* that tarn:contiguous maps at a time; 0: its default */
     size_t alignment_bytes;  /* of tarn's addresses; 0: its default */
+    double stream_slack;     /* of tarn:slack */
     bool has_one_stream;     /* all threads share one stream */
 
     /* Where allocators that use a backend take memory from; it outlives them. NULL: each opens its own. */
@@ -121,11 +122,13 @@ extern const struct tn_allocator tn_allocator_tarn;
 extern const struct tn_allocator tn_allocator_tarn_first;
 extern const struct tn_allocator tn_allocator_tarn_segregated;
 extern const struct tn_allocator tn_allocator_tarn_tlsf;
+extern const struct tn_allocator tn_allocator_tarn_slack;
 extern const struct tn_allocator tn_allocator_tarn_contiguous;
 extern const struct tn_allocator tn_allocator_tarn_lean;
 extern const struct tn_allocator tn_allocator_tarn_contiguous_first;
 extern const struct tn_allocator tn_allocator_tarn_contiguous_segregated;
 extern const struct tn_allocator tn_allocator_tarn_contiguous_tlsf;
+extern const struct tn_allocator tn_allocator_tarn_contiguous_slack;
 extern const struct tn_allocator tn_allocator_vendor_pool;
 extern const struct tn_allocator tn_allocator_vendor_pool_release;
 extern const struct tn_allocator tn_allocator_cub;

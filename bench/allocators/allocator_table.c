@@ -29,9 +29,11 @@ const struct tn_allocator *const tn_allocator_variants[] = {
     &tn_allocator_tarn_first,
     &tn_allocator_tarn_segregated,
     &tn_allocator_tarn_tlsf,
+    &tn_allocator_tarn_slack,
     &tn_allocator_tarn_contiguous_first,
     &tn_allocator_tarn_contiguous_segregated,
     &tn_allocator_tarn_contiguous_tlsf,
+    &tn_allocator_tarn_contiguous_slack,
     NULL,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* allocator_tarn: a tarn pool with the default options, and a contiguous one, both with each placement
- * policy, and one of the lean preset; on the backend that the others use too. */
+ * policy and with slack for streams, and one of the lean preset; on the backend that the others use too. */
 #include "allocator.h"
 
 #include <stdlib.h>
@@ -18,7 +18,8 @@ struct tarn_state {
 struct variant {
     tarn_fit fit;
     bool is_contiguous;
-    bool is_lean; /* then the preset says the rest */
+    bool has_slack; /* for streams */
+    bool is_lean;   /* then the preset says the rest */
 };
 
 static tarn_pool_options options_of(const struct tn_allocator_settings *settings,
@@ -32,6 +33,7 @@ static tarn_pool_options options_of(const struct tn_allocator_settings *settings
     options.contiguous = variant->is_contiguous;
     options.step_bytes = settings->step_bytes;
     options.fit = variant->fit;
+    if (variant->has_slack) options.stream_slack = settings->stream_slack;
     return options;
 }
 
@@ -178,11 +180,11 @@ static void close_tarn(void *state)
 }
 
 /* One adapter, since open is not told which one it is called for. */
-#define ADAPTER(variant_, name_, fit_, is_contiguous_, is_lean_)                       \
+#define ADAPTER(variant_, name_, ...)                                                  \
     static tarn_status open_##variant_(const struct tn_allocator_settings *settings,   \
                                        void **state_out, struct tn_reason *reason_out) \
     {                                                                                  \
-        static const struct variant variant = { fit_, is_contiguous_, is_lean_ };      \
+        static const struct variant variant = { __VA_ARGS__ };                         \
         return open_pool(settings, &variant, state_out, reason_out);                   \
     }                                                                                  \
     const struct tn_allocator tn_allocator_##variant_ = {                              \
@@ -202,13 +204,16 @@ static void close_tarn(void *state)
         .trim = trim_tarn,                                                             \
     }
 
-ADAPTER(tarn, "tarn", TARN_FIT_BEST, false, false);
-ADAPTER(tarn_first, "tarn:first_fit", TARN_FIT_FIRST, false, false);
-ADAPTER(tarn_segregated, "tarn:segregated_fit", TARN_FIT_SEGREGATED, false, false);
-ADAPTER(tarn_tlsf, "tarn:tlsf", TARN_FIT_TLSF, false, false);
-ADAPTER(tarn_contiguous, "tarn:contiguous", TARN_FIT_BEST, true, false);
-ADAPTER(tarn_lean, "tarn:lean", TARN_FIT_BEST, true, true);
-ADAPTER(tarn_contiguous_first, "tarn:contiguous:first_fit", TARN_FIT_FIRST, true, false);
-ADAPTER(tarn_contiguous_segregated, "tarn:contiguous:segregated_fit", TARN_FIT_SEGREGATED, true,
-        false);
-ADAPTER(tarn_contiguous_tlsf, "tarn:contiguous:tlsf", TARN_FIT_TLSF, true, false);
+ADAPTER(tarn, "tarn", .fit = TARN_FIT_BEST);
+ADAPTER(tarn_first, "tarn:first_fit", .fit = TARN_FIT_FIRST);
+ADAPTER(tarn_segregated, "tarn:segregated_fit", .fit = TARN_FIT_SEGREGATED);
+ADAPTER(tarn_tlsf, "tarn:tlsf", .fit = TARN_FIT_TLSF);
+ADAPTER(tarn_slack, "tarn:slack", .has_slack = true);
+ADAPTER(tarn_contiguous, "tarn:contiguous", .is_contiguous = true);
+ADAPTER(tarn_lean, "tarn:lean", .is_lean = true);
+ADAPTER(tarn_contiguous_first, "tarn:contiguous:first_fit", .fit = TARN_FIT_FIRST,
+        .is_contiguous = true);
+ADAPTER(tarn_contiguous_segregated, "tarn:contiguous:segregated_fit", .fit = TARN_FIT_SEGREGATED,
+        .is_contiguous = true);
+ADAPTER(tarn_contiguous_tlsf, "tarn:contiguous:tlsf", .fit = TARN_FIT_TLSF, .is_contiguous = true);
+ADAPTER(tarn_contiguous_slack, "tarn:contiguous:slack", .is_contiguous = true, .has_slack = true);

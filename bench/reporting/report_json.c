@@ -361,12 +361,13 @@ static json_t *machine_json(const struct tn_machine *machine)
 
 static json_t *options_json(const struct tn_options *options)
 {
-    return json_pack(
-        "{s:o, s:o, s:f, s:i, s:o, s:o, s:o, s:o}", "seed", integer(options->seed), "repetitions",
-        integer(options->repetitions), "time_seconds", options->time_seconds, "device",
-        options->settings.device, "initial_bytes", integer(options->settings.initial_bytes),
-        "growth_bytes_max", integer(options->settings.growth_bytes_max), "alignment_bytes",
-        integer(options->settings.alignment_bytes), "touch_bytes", integer(options->touch_bytes));
+    return json_pack("{s:o, s:o, s:f, s:i, s:o, s:o, s:o, s:f, s:o}", "seed",
+                     integer(options->seed), "repetitions", integer(options->repetitions),
+                     "time_seconds", options->time_seconds, "device", options->settings.device,
+                     "initial_bytes", integer(options->settings.initial_bytes), "growth_bytes_max",
+                     integer(options->settings.growth_bytes_max), "alignment_bytes",
+                     integer(options->settings.alignment_bytes), "stream_slack",
+                     options->settings.stream_slack, "touch_bytes", integer(options->touch_bytes));
 }
 
 static bool write_file(struct tn_report_json *report, const json_t *root)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tarn/tarn.h"
+
 enum {
     TIME_SECONDS_MAX = 3600
 };
@@ -54,6 +56,15 @@ double tn_option_parse_time(struct argp_state *state, const char *text)
         argp_error(state, "--time %s: must be above 0 and at most %d seconds", text,
                    TIME_SECONDS_MAX);
     return seconds;
+}
+
+double tn_option_parse_share(struct argp_state *state, const char *text)
+{
+    double share = 0.0;
+    if (!parse_real(text, &share) || !(share >= 0.0 && share <= TARN_STREAM_SLACK_MAX))
+        argp_error(state, "--stream-slack %s: must be a share from 0 to %d, such as 0.25", text,
+                   TARN_STREAM_SLACK_MAX);
+    return share;
 }
 
 double tn_option_parse_speed(struct argp_state *state, const char *text)

@@ -24,6 +24,7 @@ void tn_option_parse_list(struct argp_state *state, const char *name, const char
 void tn_option_parse_size_range(struct argp_state *state, const char *text,
                                 struct tn_number_list *list_out);
 double tn_option_parse_time(struct argp_state *state, const char *text);
+double tn_option_parse_share(struct argp_state *state, const char *text);
 double tn_option_parse_speed(struct argp_state *state, const char *text);
 enum tn_order tn_option_parse_order(struct argp_state *state, const char *text);
 

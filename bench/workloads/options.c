@@ -34,6 +34,7 @@ enum option_key {
     KEY_INITIAL,
     KEY_GROWTH_MAX,
     KEY_STEP,
+    KEY_STREAM_SLACK,
     KEY_ALIGNMENT,
     KEY_SIZES,
     KEY_COUNTS,
@@ -71,8 +72,8 @@ static const char allocators_text[] =
     "cub (the caching allocator of CUDA's CUB), "
     "torch (PyTorch's, native), ordered-sets (the pool of today's mesh codes, on the C++ library's sets), umpire, umf, "
     "and on the host jemalloc, mimalloc and libc-malloc. Missing ones are listed as not found. tarn and tarn:contiguous "
-    "take a placement policy after a colon, as in tarn:tlsf: first_fit, segregated_fit, tlsf. With a policy they are "
-    "compared only when named, and so is libc-malloc, the processor's malloc, beside a device.";
+    "take a placement policy after a colon, as in tarn:tlsf: first_fit, segregated_fit, tlsf; or slack, with "
+    "--stream-slack. With one of these they are compared only when named, and so is libc-malloc, the processor's malloc, beside a device.";
 
 static const char faithful_text[] =
     "A faithful replay has the threads and streams of the trace. Its order: depends, a free waits only for its "
@@ -91,7 +92,8 @@ static const char ending[] =
     "interrupted.";
 
 static const struct argp_option option_table[] = {
-    { "allocator", KEY_ALLOCATOR, "LIST", 0, "Which to compare (default: all but policies)", 1 },
+    { "allocator", KEY_ALLOCATOR, "LIST", 0,
+      "Which to compare (default: all but policies and slack)", 1 },
     { "repetitions", KEY_REPETITIONS, "N", 0, "Timed repetitions, 1 to 1000 (default 15)", 1 },
     { "time", KEY_TIME, "SECONDS", 0,
       "The most that one allocator may take on one workload: fewer repetitions if needed (default 10; all: 1)",
@@ -104,6 +106,9 @@ static const struct argp_option option_table[] = {
       "The largest piece that tarn grows by (default 512M; 0: no cap)", 1 },
     { "step", KEY_STEP, "SIZE", 0,
       "What tarn:contiguous maps at a time, a power of 2 (default: a part of what it holds)", 1 },
+    { "stream-slack", KEY_STREAM_SLACK, "SHARE", 0,
+      "Of the bytes in use, what tarn:slack holds more rather than let a stream wait, 0 to 8 (default 0.25)",
+      1 },
     { "alignment", KEY_ALIGNMENT, "SIZE", 0,
       "What tarn's addresses are multiples of, a power of 2 from 16 to 1K (default 256)", 1 },
     { "json", KEY_JSON, "FILE", 0, "Write the results to FILE as well", 1 },
@@ -604,6 +609,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->settings.step_bytes =
             (size_t)tn_option_parse_one(state, "step", text, tn_size_parse, 0, TN_SIZE_BYTES_MAX);
         return 0;
+    case KEY_STREAM_SLACK:
+        options->settings.stream_slack = tn_option_parse_share(state, text);
+        return 0;
     case ARGP_KEY_ARG:
         parse_argument(state, parsing, text);
         return 0;
@@ -624,7 +632,8 @@ static void set_defaults(struct tn_options *options)
         .settings = { .device = 0,
                       .initial_bytes = TARN_INITIAL_BYTES_DEFAULT,
                       .growth_bytes_max = TARN_GROWTH_BYTES_MAX_DEFAULT,
-                      .alignment_bytes = TARN_ALIGNMENT_BYTES_DEFAULT },
+                      .alignment_bytes = TARN_ALIGNMENT_BYTES_DEFAULT,
+                      .stream_slack = 0.25 },
     };
     for (size_t i = 0; tn_allocator_table[i]; i++)
         if (!tn_allocator_must_be_named(tn_allocator_table[i]))

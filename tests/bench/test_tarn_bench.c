@@ -68,6 +68,8 @@ static void option_values_are_checked(void **state)
     expect_usage_error(RUN("sweep", "--sizes=1,,2"), "--sizes 1,,2: '' is not a number");
     expect_usage_error(RUN("live", "--counts=10000001"), "10000001 is not from 1 to 10000000");
     expect_usage_error(RUN("replay", "--step=1,2", "x"), "--step 1,2: takes one number");
+    expect_usage_error(RUN("streams", "--stream-slack=25%"), "--stream-slack 25%: must be a share");
+    expect_usage_error(RUN("streams", "--stream-slack=8.1"), "--stream-slack 8.1: must be a share");
     expect_usage_error(RUN("churn", "--live=0"), "--live 0: 0 is not from 1 to 10000000");
     expect_usage_error(RUN("threads", "--threads=0"), "--threads 0: 0 is not from 1 to 256");
     expect_usage_error(RUN("threads", "--threads=257"), "257 is not from 1 to 256");

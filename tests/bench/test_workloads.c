@@ -363,6 +363,28 @@ static void blocks_go_round_between_streams(void **state)
     json_decref(root);
 }
 
+/* Each of two streams needs one block more than it has. */
+static void with_slack_blocks_go_round_without_events(void **state)
+{
+    (void)state;
+    if (strcmp(tarn_backend_name(), "host") != 0) skip();
+    static const char name[] = "2 x 16 of 1M to 1M, handed on";
+    const char *json = scratch_path("slack.json");
+    struct outcome outcome = RUN("streams", "--streams=2", "--size-range=1M,1M", "--repetitions=1",
+                                 "--time=0.01", "--allocator=tarn,tarn:slack,tarn:contiguous:slack",
+                                 "--stream-slack=0.125", "--json", json);
+    json_t *root = expect_good(outcome, json);
+    static const char *const allocators[] = { "tarn", "tarn:slack", "tarn:contiguous:slack" };
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *row = find_row(root, name, allocators[i]);
+        const json_t *calls = json_object_get(row, "calls_per_pair");
+        assert_true(i == 0 ? get_number(calls, "records") >= 0.9
+                           : get_number(calls, "records") <= 0.1);
+        assert_true(get_number(row, "peak_footprint_bytes") <= 36.0 * (1 << 20));
+    }
+    json_decref(root);
+}
+
 /* The processor's malloc may stand beside a device's allocators, but no device may write into its blocks. */
 static void a_device_does_not_fill_memory_of_the_host(void **state)
 {
@@ -548,6 +570,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(growth_until_full_is_timed_call_by_call),
         cmocka_unit_test(churn_is_timed_call_by_call),
         cmocka_unit_test(blocks_go_round_between_streams),
+        cmocka_unit_test(with_slack_blocks_go_round_without_events),
         cmocka_unit_test(a_device_does_not_fill_memory_of_the_host),
         cmocka_unit_test(all_is_the_sum_of_its_parts),
         cmocka_unit_test(all_has_short_lists_and_the_traces_that_come_along),

@@ -39,10 +39,10 @@ RAW_BY_BACKEND = {"cuda": "cudaMalloc and cudaFree", "hip": "hipMalloc and hipFr
                   "ze": "zeMemAllocDevice and zeMemFree", "host": "mmap and munmap"}
 POOL_BY_BACKEND = {"cuda": "cudaMallocAsync and cudaFreeAsync", "hip": "hipMallocAsync and hipFreeAsync"}
 OPTIONS = {"contiguous": "TARN_CONTIGUOUS=1", "lean": "TARN_PRESET=lean", "first_fit": "TARN_FIT=first_fit",
-           "segregated_fit": "TARN_FIT=segregated_fit", "tlsf": "TARN_FIT=tlsf"}
+           "segregated_fit": "TARN_FIT=segregated_fit", "tlsf": "TARN_FIT=tlsf", "slack": "TARN_STREAM_SLACK=0.25"}
 MODES = {"contiguous": "in one range of addresses", "lean": "of the lean preset",
          "first_fit": "that places by first fit", "segregated_fit": "that places by segregated fit",
-         "tlsf": "that places by tlsf"}
+         "tlsf": "that places by tlsf", "slack": "with slack for streams"}
 
 # Light paper, dark paper, marker of matplotlib, dashes; in the order of all lists.
 _KNOWN = {
