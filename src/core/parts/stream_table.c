@@ -23,7 +23,7 @@ static bool is_of_name(const struct tn_stream_entry *entry, struct tn_stream_nam
 
 uint32_t tn_stream_table_search(const struct tn_stream_table *table, struct tn_stream_name name)
 {
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+    for (uint32_t i = 0; i < table->number_end; i++) {
         const struct tn_stream_entry *entry = &table->streams[i];
         bool takes_part = entry->state == TN_STREAM_STATE_KNOWN ||
                           entry->state == TN_STREAM_STATE_CALLERS ||
@@ -51,6 +51,7 @@ uint32_t tn_stream_table_find_unused(const struct tn_stream_table *table)
 void tn_stream_table_add(struct tn_stream_table *table, uint32_t stream, struct tn_stream_name name)
 {
     TN_ASSERT(table->streams[stream].state == TN_STREAM_STATE_UNUSED);
+    if (table->number_end <= stream) table->number_end = stream + 1;
     table->streams[stream] = (struct tn_stream_entry){
         .name = name,
         .state = name.thread ? TN_STREAM_STATE_CALLERS : TN_STREAM_STATE_KNOWN,
@@ -106,7 +107,8 @@ void tn_stream_table_cover(struct tn_stream_table *table, uint32_t stream, uint3
 uint32_t tn_stream_table_in_state(const struct tn_stream_table *table, enum tn_stream_state state)
 {
     uint32_t streams = 0;
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+    uint32_t end = state == TN_STREAM_STATE_UNUSED ? TN_STREAM_COUNT_MAX : table->number_end;
+    for (uint32_t i = 0; i < end; i++) {
         if (table->streams[i].state == state) streams |= (uint32_t)1 << i;
     }
     return streams;
@@ -128,7 +130,7 @@ uint32_t tn_stream_table_find_captured(const struct tn_stream_table *table,
                                        enum tn_stream_state state, tarn_capture capture,
                                        struct tn_stream_name name)
 {
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+    for (uint32_t i = 0; i < table->number_end; i++) {
         const struct tn_stream_entry *entry = &table->streams[i];
         if (entry->state == state && entry->capture == capture && is_of_name(entry, name)) return i;
     }

@@ -26,7 +26,7 @@
  * stream is in state CALLERS: only calls that name it record on it.
  *
  * Threads: growth_lock guards the records, the pool's lock all else.
- * Cost: search takes O(streams), at most 30.
+ * Cost: search takes O(streams known at once so far), at most 30.
  */
 #ifndef TN_STREAM_TABLE_H
 #define TN_STREAM_TABLE_H
@@ -129,6 +129,7 @@ static inline void tn_poll_turns_note(struct tn_poll_turns *turns, bool has_foun
 
 struct tn_stream_table {
     uint32_t now;
+    uint32_t number_end;      /* numbers from this one on have never been used */
     uint32_t capturing_count; /* streams that are being captured */
     uint32_t evicted_number;  /* the number that evicted streams share, or TN_STREAM_NONE */
     uint32_t next_victim;     /* the number that is evicted next, if it can be */

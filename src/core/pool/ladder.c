@@ -82,13 +82,21 @@ static struct reach reach_of(const struct tarn_pool *pool, const struct tn_reque
     return (struct reach){ stream, tn_stream_reuse_reachable(pool), true };
 }
 
+/* The free sets that may have regions, a bit each. */
+static uint32_t sets_in_use(const struct tarn_pool *pool)
+{
+    uint32_t of_streams = ((uint32_t)1 << pool->streams->number_end) - 1;
+    return of_streams << tn_free_set_of_stream(0) | (uint32_t)1 << TN_FREE_SET_IDLE |
+           (uint32_t)1 << TN_FREE_SET_SHARED;
+}
+
 /* The best fit in several free sets, a bit each. */
 static struct tn_fit find_fit_in_reach(const struct tarn_pool *pool,
                                        const struct tn_request *request, const struct reach *reach,
                                        uint32_t sets)
 {
     struct tn_fit best = TN_FIT_NONE;
-    for (; sets != 0; sets &= sets - 1) {
+    for (sets &= sets_in_use(pool); sets != 0; sets &= sets - 1) {
         unsigned set = tn_lowest_bit(sets);
         if (!tn_region_index_has_set(&pool->own.index, set)) continue;
         best = tn_better_fit(

@@ -295,7 +295,7 @@ bool tn_stream_reuse_poll_numbers(struct tarn_pool *pool)
 {
     bool has_completed = false;
     if (!pool->streams || tn_captures_are_under_way()) return false;
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+    for (uint32_t i = 0; i < pool->streams->number_end; i++) {
         if (poll_stream(pool, i)) has_completed = true;
     }
     return has_completed;
@@ -312,7 +312,7 @@ bool tn_stream_reuse_poll(struct tarn_pool *pool)
 static uint32_t find_oldest_record(const struct tn_stream_table *table, uint32_t left_out)
 {
     uint32_t oldest = TN_STREAM_NONE;
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+    for (uint32_t i = 0; i < table->number_end; i++) {
         const struct tn_stream_entry *entry = &table->streams[i];
         if (entry->record_count == 0 || (left_out & (uint32_t)1 << i) != 0) continue;
         if (oldest == TN_STREAM_NONE ||
@@ -444,7 +444,7 @@ uint32_t tn_stream_reuse_reachable(const struct tarn_pool *pool)
     TN_ASSERT(tn_pool_is_locked(pool));
     if (!tn_stream_reuse_has_events(pool)) return 0;
     uint32_t streams = tn_stream_table_reachable(pool->streams);
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+    for (uint32_t i = 0; i < pool->streams->number_end; i++) {
         const struct tn_stream_entry *entry = &pool->streams->streams[i];
         bool is_covered =
             (entry->state == TN_STREAM_STATE_CALLERS && entry->is_all_recorded) ||
