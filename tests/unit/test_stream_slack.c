@@ -185,6 +185,21 @@ static void slices_grow_as_well(void **state)
     expect_held(68);
 }
 
+/* No chunk is free, but a slice that A may still use. */
+static void pending_slices_are_no_reason_to_wait(void **state)
+{
+    void *slices[16];
+    free_on(pieces[1], A);
+    for (int i = 0; i < 16; i++)
+        slices[i] = alloc_on(512, A);
+    expect_held(64);
+    free_on(slices[0], A);
+    test_backend_take_calls(&backend);
+    alloc_on(512, B);
+    expect_no_calls();
+    expect_held(68);
+}
+
 static void an_alignment_is_kept(void **state)
 {
     void *address;
@@ -483,6 +498,24 @@ static void a_stream_that_works_for_long_hides_no_other(void **state)
     expect_pending(0);
 }
 
+/* A completes again and again, and C after some time. */
+static void a_stream_that_completes_at_once_hides_no_other(void **state)
+{
+    free_on(pieces[2], C);
+    record_on(C);
+    assert_false(poll_sparingly());
+    test_backend_complete(&backend, C);
+    bool has_found = false;
+    for (int i = 4; i < PIECE_COUNT && !has_found; i++) {
+        free_on(pieces[i], A);
+        record_on(A);
+        test_backend_complete(&backend, A);
+        poll_sparingly();
+        has_found = stats_of(pool).pending_bytes == 0;
+    }
+    assert_true(has_found);
+}
+
 /* Nothing can be recorded on A any more. An older record covers its memory, so no stream can have that before the
  * record is complete, and the pool has left out many turns. */
 static void before_an_allocation_fails_all_is_asked(void **state)
@@ -595,6 +628,7 @@ int main(void)
         TEST(own_memory_comes_before_growth, set_up_with_slack),
         TEST(where_nothing_could_be_awaited_the_pool_grows_as_usual, set_up_later),
         TEST(slices_grow_as_well, set_up_with_slack),
+        TEST(pending_slices_are_no_reason_to_wait, set_up_with_slack),
         TEST(an_alignment_is_kept, set_up_with_slack),
         TEST(regions_that_hold_the_request_together_are_no_reason_to_wait, set_up_with_slack),
         TEST(the_host_does_not_wait_either, set_up_later),
@@ -613,6 +647,7 @@ int main(void)
         TEST(nothing_is_asked_while_nothing_is_recorded, set_up_with_slack),
         TEST(completed_work_is_found_again, set_up_with_slack),
         TEST(a_stream_that_works_for_long_hides_no_other, set_up_with_slack),
+        TEST(a_stream_that_completes_at_once_hides_no_other, set_up_with_slack),
         TEST(before_an_allocation_fails_all_is_asked, set_up_later),
         TEST(steps_are_mapped_within_the_slack, set_up_contiguous),
         TEST(a_part_of_a_step_is_no_slack, set_up_contiguous),

@@ -20,6 +20,9 @@
  * repeated until memory was returned, or a few backings have come. With takes_all the wish is the device's
  * free memory, and each refusal takes a 64th of that off, so that little is missed.
  *
+ * With slack for streams, a pool also grows where it could serve the request by making a stream wait: within a bound, and
+ * by little.
+ *
  * The need itself is always tried: another process may have returned memory meanwhile, and a refusal without
  * asking would be a false out-of-memory.
  *

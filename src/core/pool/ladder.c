@@ -524,8 +524,9 @@ static bool may_grow_for_streams(struct tarn_pool *pool, const struct tn_request
     if (!pool->streams || tn_captures_are_under_way() || tn_pool_slack_bytes_max(pool) == 0)
         return false;
     tn_pool_lock_and_gather(pool);
-    bool would_wait = tn_pool_find_introduced_stream(pool, request->stream, &stream) &&
-                      has_awaited_fit(pool, request, stream);
+    bool would_wait =
+        tn_pool_find_introduced_stream(pool, request->stream, &stream) &&
+        (has_awaited_fit(pool, request, stream) || has_pending_slice(pool, request, stream));
     tn_pool_unlock(pool);
     return would_wait;
 }

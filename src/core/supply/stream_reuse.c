@@ -322,8 +322,8 @@ static uint32_t find_oldest_record(const struct tn_stream_table *table, uint32_t
     return oldest;
 }
 
-/* Polls from the oldest record on, up to one that has not completed. Its stream is not asked again before all others
- * were, so that a stream that works for long does not hide the others. */
+/* Polls from the oldest record on, up to one that has not completed. Its stream is busy: it is not asked again before all
+ * others were, so that a stream that works for long does not hide the others. */
 bool tn_stream_reuse_poll_sparingly(struct tarn_pool *pool)
 {
     struct tn_stream_table *table = pool->streams;
@@ -334,7 +334,10 @@ bool tn_stream_reuse_poll_sparingly(struct tarn_pool *pool)
     if (find_oldest_record(table, table->busy_streams) == TN_STREAM_NONE) table->busy_streams = 0;
     while (!is_busy) {
         uint32_t stream = find_oldest_record(table, table->busy_streams);
-        if (stream == TN_STREAM_NONE) break;
+        if (stream == TN_STREAM_NONE) {
+            table->busy_streams = 0;
+            break;
+        }
         if (poll_stream(pool, stream)) has_completed = true;
         is_busy = table->streams[stream].record_count > 0;
         if (is_busy) table->busy_streams |= (uint32_t)1 << stream;
