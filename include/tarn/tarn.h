@@ -372,11 +372,12 @@ TARN_DEFINE_INIT(tarn_pool_options_omega_h_init, tarn_pool_options,
     TARN_LISTED_INIT(tarn_pool_options_omega_h_init, TARN_POOL_OPTIONS_OMEGA_H_VALUES)
 
 /* To hold little more than is live: all memory in one range of addresses, in steps that follow the pool's size from the
- * first allocation's need on. For nearly every program, if the device has ranges; not for programs that share memory by
- * the vendor's plain IPC handles. "Lean pools" */
+ * first allocation's need on. Up to a quarter more where streams would wait for each other. For nearly every program, if
+ * the device has ranges; not for programs that share memory by the vendor's plain IPC handles. "Lean pools" */
 #define TARN_POOL_OPTIONS_LEAN_VALUES(SET) \
     TARN_POOL_OPTIONS_COMMON_VALUES(SET)   \
     SET(contiguous, true)                  \
+    SET(stream_slack, 0.25)                \
     SET(growth_bytes_max, TARN_GROWTH_BYTES_MAX_DEFAULT)
 TARN_DEFINE_INIT(tarn_pool_options_lean_init, tarn_pool_options, TARN_POOL_OPTIONS_LEAN_VALUES)
 #define TARN_POOL_OPTIONS_LEAN_INIT \

@@ -56,6 +56,7 @@ static void check_pool_options(void)
 
     EXPECT_SIZE(tarn_pool_options, lean, TARN_POOL_OPTIONS_LEAN_INIT);
     EXPECT(lean.contiguous && lean.initial_bytes == 0 && lean.step_bytes == 0);
+    EXPECT(lean.stream_slack == 0.25);
     EXPECT(lean.growth_bytes_max == TARN_GROWTH_BYTES_MAX_DEFAULT && lean.slices);
     EXPECT(lean.chunk_bytes == options.chunk_bytes && lean.limit_bytes == 0);
 }

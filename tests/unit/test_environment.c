@@ -398,6 +398,7 @@ static void a_preset_sets_what_it_is_about(void **state)
     assert_int_equal(environment.options.initial_bytes, 0);
     assert_int_equal(environment.options.step_bytes, 0);
     assert_int_equal(environment.options.growth_bytes_max, GB);
+    assert_true(environment.options.stream_slack == 0.25);
     assert_int_equal(environment.options.limit_bytes, 5 * GB);
     assert_int_equal(environment.options.chunk_bytes, TARN_CHUNK_BYTES_DEFAULT);
 }

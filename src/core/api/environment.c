@@ -146,6 +146,7 @@ static tarn_status read_preset(tarn_pool_options *options)
     options->contiguous = lean.contiguous;
     options->initial_bytes = lean.initial_bytes;
     options->step_bytes = lean.step_bytes;
+    options->stream_slack = lean.stream_slack;
     options->growth_bytes_max = lean.growth_bytes_max;
     return TARN_STATUS_OK;
 }

@@ -102,7 +102,7 @@ bool tn_arena_note_completed(const struct tarn_pool *pool, struct tn_arena *aren
     if (count == arena->completed_count) return false;
     arena->completed_count = count;
     arena->posted_chunk_count = 0;
-    for (uint32_t stream = 0; stream < TN_STREAM_COUNT_MAX; stream++) {
+    for (uint32_t stream = 0; stream < table->number_end; stream++) {
         uint32_t end = atomic_load_explicit(&table->completed_before[stream], memory_order_relaxed);
         if (end == 0) continue;
         tn_region_index_complete(&arena->part.index, (uint32_t)1 << stream, end - 1);

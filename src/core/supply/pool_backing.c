@@ -232,7 +232,7 @@ static tarn_backend_result count_acquired(struct tarn_pool *pool,
     const char *fault = fault_of(pool, acquired);
     if (fault) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 0, fault };
     tn_pool_count_arrival(pool, acquired->backing_bytes);
-    note_success(pool);
+    tn_pool_note_success(pool);
     return TARN_BACKEND_RESULT_OK;
 }
 
@@ -388,7 +388,7 @@ static tarn_backend_result acquire_once(struct tarn_pool *pool, const struct tn_
     if (result.status != TARN_STATUS_OK) {
         tn_refusals_count(&refusals, acquired->backing_bytes, result);
         tn_pool_tell_refusals(pool, &refusals);
-        note_refusal(pool, acquired->backing_bytes);
+        tn_pool_note_refusal(pool, acquired->backing_bytes);
         tn_static_pool_destroy(acquired);
         return result;
     }
@@ -400,7 +400,7 @@ static tarn_backend_result acquire_once(struct tarn_pool *pool, const struct tn_
         uint64_t before = pool->change_count;
         tn_pool_release(pool, acquired);
         pool->change_count = before; /* all is as it was */
-        note_refusal(pool, size_bytes);
+        tn_pool_note_refusal(pool, size_bytes);
         result.status = TARN_STATUS_OUT_OF_MEMORY;
     }
     return result;

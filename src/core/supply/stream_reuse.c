@@ -386,7 +386,7 @@ void tn_stream_reuse_settle(struct tarn_pool *pool, uint32_t streams)
 {
     if (!pool->streams || tn_captures_are_under_way() || !tn_stream_reuse_has_events(pool)) return;
     uint32_t time = take_time(pool);
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+    for (uint32_t i = 0; i < pool->streams->number_end; i++) {
         struct tn_stream_entry *entry = &pool->streams->streams[i];
         if (entry->state != TN_STREAM_STATE_KNOWN || tn_is_any_stream(entry->name.handle)) continue;
         tn_pool_lock(pool);
