@@ -293,6 +293,100 @@ static void threads_find_all_that_there_is(void **state)
     expect_ok(tarn_pool_check(pool));
 }
 
+/* --- exact capacity ------------------------------------------------------------------------------------ */
+
+enum {
+    BLOCKS = 256, /* that the device has memory for */
+    BLOCK_BYTES = 64 * 1024,
+    TURNS = 10000
+};
+
+/* As many may be live or about to be as the device has memory for. */
+static _Atomic int blocks_left;
+static atomic_bool were_all_taken;
+
+static bool take_block(void)
+{
+    int left = atomic_load(&blocks_left);
+    while (left > 0) {
+        if (atomic_compare_exchange_weak(&blocks_left, &left, left - 1)) return true;
+    }
+    atomic_store(&were_all_taken, true);
+    return false;
+}
+
+/* Fills its slots as far as there are blocks, and frees some now and then, on its own stream or on that of another. */
+static void *use_all_that_there_is(void *argument)
+{
+    struct worker *worker = argument;
+    struct random random = random_init(worker->seed);
+    unsigned own = (unsigned)(worker->seed % THREADS);
+    void *slots[BLOCKS] = { NULL };
+    for (int turn = 0; turn < TURNS; turn++) {
+        size_t i = (size_t)random_below(&random, BLOCKS);
+        if (slots[i]) {
+            tarn_stream stream = STREAM(random_below(&random, 4) == 0 ? (own + 1) % THREADS : own);
+            worker->failures += tarn_pool_free_on(pool, slots[i], stream) != TARN_STATUS_OK;
+            slots[i] = NULL;
+            atomic_fetch_add(&blocks_left, 1);
+        } else if (take_block()) {
+            worker->failures +=
+                tarn_pool_alloc_on(pool, BLOCK_BYTES, STREAM(own), &slots[i]) != TARN_STATUS_OK;
+        }
+    }
+    for (size_t i = 0; i < BLOCKS; i++) {
+        if (!slots[i]) continue;
+        worker->failures += tarn_pool_free_on(pool, slots[i], STREAM(own)) != TARN_STATUS_OK;
+        atomic_fetch_add(&blocks_left, 1);
+    }
+    return NULL;
+}
+
+static void expect_no_shortage(void)
+{
+    struct worker workers[THREADS];
+    pthread_t threads[THREADS];
+    uint64_t seed = random_seed(35);
+    create_anew();
+    free_on(alloc_on(BLOCK_BYTES, STREAM(0)), STREAM(0));
+    want_arenas();
+    atomic_store(&blocks_left, BLOCKS);
+    atomic_store(&were_all_taken, false);
+    for (unsigned i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){ seed * THREADS + i, 0 };
+        assert_int_equal(pthread_create(&threads[i], NULL, use_all_that_there_is, &workers[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(workers[i].failures, 0);
+    }
+    assert_true(atomic_load(&were_all_taken));
+    assert_true(backend.held_bytes <= (size_t)BLOCKS * BLOCK_BYTES);
+    assert_int_equal(stats_of(pool).live_count, 0);
+    expect_ok(tarn_pool_check(pool));
+}
+
+/* Blocks of one size never lie so that one more does not fit. So whatever arenas hold, mailboxes keep, and streams have
+ * still to do, each thread gets the block that is left for it. */
+static void no_thread_is_short_of_what_is_left(void **state)
+{
+    backend.capacity_bytes = (size_t)BLOCKS * BLOCK_BYTES;
+    backend.total_bytes = backend.capacity_bytes;
+    options.initial_bytes = 0;
+    options.growth_bytes_max = 16 * BLOCK_BYTES;
+    for (int slack = 0; slack < 2; slack++) {
+        options.stream_slack = slack * 0.25;
+        options.contiguous = false;
+        options.step_bytes = 0;
+        expect_no_shortage();
+        options.contiguous = true;
+        options.step_bytes = MIB;
+        expect_no_shortage();
+        options.step_bytes = 0;
+        expect_no_shortage();
+    }
+}
+
 #define TEST(function) \
     cmocka_unit_test_setup_teardown(function, set_up_with_64_mib, tear_down_empty)
 #define TEST_CONTIGUOUS(function) \
@@ -309,6 +403,7 @@ int main(void)
         TEST(what_was_done_is_not_said_of_the_next_stream),
         TEST_CONTIGUOUS(a_contiguous_pool_grows_for_its_arenas),
         TEST_CONTIGUOUS(threads_find_all_that_there_is),
+        TEST_CONTIGUOUS(no_thread_is_short_of_what_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -497,6 +497,15 @@ static void a_refused_size_halves(void **state)
     expect_next(&plain, 12 * KB, 4 * KB, 8 * KB); /* 6 KB, rounded up */
 }
 
+/* Or a rest would be of no use to requests of that size. */
+static void a_refused_size_falls_to_whole_multiples_of_the_need(void **state)
+{
+    const struct tn_growth_state held = holding(MB, MB);
+    assert_int_equal(tn_growth_next_bytes(&plain, &held, 10 * MB, 2 * MB), 4 * MB);
+    assert_int_equal(tn_growth_next_bytes(&plain, &held, 5 * MB, 3 * MB), 3 * MB);
+    assert_int_equal(tn_growth_next_bytes(&plain, &held, 21 * MB, 3 * MB), 9 * MB);
+}
+
 static void halving_ends_exactly_at_the_need(void **state)
 {
     expect_next(&plain, 128 * MB, 64 * MB - 1, 64 * MB);
@@ -892,6 +901,7 @@ int main(void)
         cmocka_unit_test(the_need_is_tried_whatever_was_refused),
         cmocka_unit_test(rounding_does_not_repeat_what_was_refused),
         cmocka_unit_test(a_refused_size_halves),
+        cmocka_unit_test(a_refused_size_falls_to_whole_multiples_of_the_need),
         cmocka_unit_test(halving_ends_exactly_at_the_need),
         cmocka_unit_test(nothing_is_left_when_the_need_was_refused),
         cmocka_unit_test(halving_stays_on_the_granularity),

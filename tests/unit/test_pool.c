@@ -119,7 +119,7 @@ static void a_refused_wish_halves_down_to_the_need_and_is_not_repeated(void **st
     expect_asked(1024, 512, 256, 128, 120, 60);
     /* 188 are in use, and 120 was refused. The wish is half of 188, in whole requests. */
     alloc(12 * KIB);
-    expect_asked(1024, 512, 256, 128, 120, 60, 84, 44, 24, 12);
+    expect_asked(1024, 512, 256, 128, 120, 60, 84, 36, 12);
     free_one(first);
 }
 

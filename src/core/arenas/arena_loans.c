@@ -124,18 +124,18 @@ static uint32_t wished_chunks(const struct tarn_pool *pool, const struct tn_aren
                        : 0;
 }
 
-/* Finds a free region for a loan in which the request fits. Halves the wished size until a region has it. */
+/* Finds a free region for a loan of as many requests as the arena wishes for, or of half as many, and so on. So blocks of
+ * one size leave no gaps at the ends of loans. */
 static uint32_t find_lender(const struct tarn_pool *pool, const struct tn_arena *arena,
                             uint32_t stream, uint32_t chunk_count, uint32_t *loan_count_out)
 {
     uint32_t largest = tn_region_index_largest_free(&pool->own.index);
-    uint32_t wanted = (uint32_t)tn_min(wished_chunks(pool, arena), largest / LOAN_PARTS);
-    for (wanted = (uint32_t)tn_max(wanted, chunk_count);;) {
-        const struct tn_request run = { .alignment_bytes = 1, .chunk_count = wanted };
+    uint32_t wished = (uint32_t)tn_min(wished_chunks(pool, arena), largest / LOAN_PARTS);
+    for (uint32_t count = (uint32_t)tn_max(wished / chunk_count, 1);; count /= 2) {
+        const struct tn_request run = { .alignment_bytes = 1, .chunk_count = count * chunk_count };
         struct tn_fit found = tn_find_own_fit(pool, &pool->own.index, &run, stream);
-        *loan_count_out = wanted;
-        if (found.region != TN_REGION_NONE || wanted == chunk_count) return found.region;
-        wanted = (uint32_t)tn_max(wanted / 2, chunk_count);
+        *loan_count_out = run.chunk_count;
+        if (found.region != TN_REGION_NONE || count == 1) return found.region;
     }
 }
 
@@ -262,19 +262,11 @@ void tn_arena_give_excess_back(struct tarn_pool *pool, struct tn_arena *arena)
     tn_arena_free_unused(pool, arena);
     uint32_t kept = tn_arena_lent_chunks_max(pool, arena) / 8 * 7;
     while (arena->lent_chunk_count > kept) {
-        struct tn_region_index *index = &arena->part.index;
-        uint32_t region = find_largest(arena), excess = arena->lent_chunk_count - kept;
-        if (region == TN_REGION_NONE || index->regions[region].chunk_count < PIECE_CHUNKS_MIN)
+        uint32_t region = find_largest(arena);
+        if (region == TN_REGION_NONE ||
+            arena->part.index.regions[region].chunk_count < PIECE_CHUNKS_MIN ||
+            !give_back(pool, arena, region))
             return;
-        if (index->regions[region].chunk_count >= excess + PIECE_CHUNKS_MIN &&
-            tn_region_index_has_room(index))
-            tn_region_index_split_off_lead(index, region,
-                                           index->regions[region].chunk_count - excess);
-        if (!give_back(pool, arena, region)) {
-            tn_region_index_remove_free(index, region);
-            tn_region_index_coalesce(index, region);
-            return;
-        }
     }
 }
 

@@ -140,6 +140,7 @@ size_t tn_growth_next_bytes(const struct tn_growth_policy *policy,
     size_t step = tn_growth_wishes_all(policy, state) ? state->device_free_bytes / STEPS
                                                       : asked_bytes - asked_bytes / 2;
     size_t less = asked_bytes - tn_min(step, asked_bytes);
+    if (!state->is_first) less -= less % needed_bytes;
     /* Rounded so that the sizes keep falling. */
     return tn_max(rounded_bytes(less, policy->granularity_bytes, asked_bytes - 1), needed_bytes);
 }
@@ -200,6 +201,8 @@ size_t tn_growth_slack_bytes(const struct tn_growth_policy *policy,
     most = tn_min(most, tn_min(policy->allocation_bytes_max, state->numbered_bytes_max));
     most = tn_min(most, tn_max(policy->growth_bytes_max, needed_bytes));
     if (most < needed_bytes) return 0;
-    size_t wish = tn_max(slack_bytes(policy, state) / SLACK_PARTS_USUAL, needed_bytes);
+    size_t wish =
+        tn_max(tn_min(slack_bytes(policy, state) / SLACK_PARTS_USUAL, most), needed_bytes);
+    wish -= wish % needed_bytes;
     return tn_max(rounded_bytes(wish, granule_bytes(policy, state), most), needed_bytes);
 }

@@ -16,7 +16,7 @@
  * The granularity is the vendor's. A pool that holds as much as the common granularity takes that if it is larger. So
  * sizes, and with them all placement, are the same on all vendors.
  *
- * If the vendor refuses, the wish halves until only the need is left. A refused wish is remembered. It is not
+ * If the vendor refuses, the wish halves until only the need is left; a further one in whole multiples of that. A refused wish is remembered. It is not
  * repeated until memory was returned, or a few backings have come. With takes_all the wish is the device's
  * free memory, and each refusal takes a 64th of that off, so that little is missed.
  *
@@ -97,7 +97,7 @@ size_t tn_growth_steps_wish_bytes(const struct tn_growth_policy *policy,
 size_t tn_growth_slack_bytes_max(const struct tn_growth_policy *policy,
                                  const struct tn_growth_state *state);
 
-/* Returns the size of a static pool for such a request: a quarter of the slack, or what the request needs. 0: there
+/* Returns the size of a static pool for such a request: a quarter of the slack in whole multiples of the need. 0: there
  * must be none. */
 size_t tn_growth_slack_bytes(const struct tn_growth_policy *policy,
                              const struct tn_growth_state *state, size_t needed_bytes);
