@@ -60,10 +60,9 @@ bool tn_arena_note_completed(const struct tarn_pool *pool, struct tn_arena *aren
 
 enum {
     TN_ARENA_CHUNKS_MIN = 4096,
-    TN_ARENA_USED_FACTOR = 3, /* an arena has at most so many times what is usually live in it */
-    TN_ARENA_POSTED_PARTS =
-        8, /* much is posted if it is more than one of so many parts of the arena */
-    TN_ARENA_USE_TURNS = 64, /* the average of what is live is over so many turns */
+    TN_ARENA_USED_FACTOR = 3,   /* an arena has at most so many times what is usually live in it */
+    TN_ARENA_POSTED_PARTS = 64, /* much is posted: more than one of so many parts of the arena */
+    TN_ARENA_USE_TURNS = 64,    /* the average of what is live is over so many turns */
 };
 
 static inline uint32_t tn_arena_used_chunks(const struct tarn_pool *pool,
