@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "core/supply/stream_reuse.h"
+#include "harness/host_memory_faults.h"
 #include "harness/random.h"
 #include "pool_fixture.h"
 
@@ -54,7 +55,8 @@ static void what_is_idle_for_long_goes_back(void **state)
         free_one(alloc(5000));
     expect_active(1);
     /* 6 MiB are live in it, in 6 places. */
-    assert_in_range(lent_chunks(), 6 * KIB, TN_ARENA_CHUNKS_MIN + 7 * KIB * TN_ARENA_USED_FACTOR);
+    assert_in_range(lent_chunks(), 6 * KIB,
+                    TN_ARENA_BYTES_MIN / KIB + 7 * KIB * TN_ARENA_USED_FACTOR);
     assert_true(tn_region_index_largest_free(&pool->own.index) >= 7 * KIB);
     for (size_t i = 3; i < COUNT; i += 8)
         free_one(addresses[i]);
@@ -199,6 +201,86 @@ static void what_was_done_is_not_said_of_the_next_stream(void **state)
     (void)note_completed();
     assert_int_equal(pending_streams(), streams);
     free_on(of_a, A);
+}
+
+/* The record is gone that said so, and no arena has asked. */
+static void what_is_done_is_known_after_a_gather(void **state)
+{
+    void *of_b = alloc_on(MIB, B);
+    void *of_a = alloc_on(MIB, A);
+    want_arenas();
+    void *block = alloc_on(MIB, A), *between = alloc_on(MIB, A);
+    expect_active(1);
+    free_on(block, B);
+    settle(pending_streams());
+    test_backend_complete(&backend, B);
+    settle(0);
+    expect_active(1);
+    gather();
+    expect_pending(0);
+    free_on(between, A);
+    free_on(of_a, A);
+    free_on(of_b, B);
+}
+
+static int set_up_thread_stream(void **state)
+{
+    begin_fixture(true);
+    backend.thread_stream = C;
+    opened = test_backend_open(&backend);
+    options.initial_bytes = 8 * MIB;
+    create();
+    return 0;
+}
+
+/* C names a stream of each thread's own. */
+static void what_a_threads_own_stream_has_done_is_known(void **state)
+{
+    backend.capacity_bytes = 8 * MIB;
+    void *a = alloc_on(MIB, A), *b = alloc_on(MIB, B), *c = alloc_on(6 * MIB, C);
+    free_on(c, C);
+    expect_refused_on(TARN_STATUS_OUT_OF_MEMORY, 2 * MIB, A); /* and asks for a record */
+    void *recording = alloc_on(MIB, C);
+    want_arenas();
+    void *of_c = alloc_on(64 * KIB, C);
+    expect_active(1);
+    assert_int_not_equal(pending_streams(), 0);
+    test_backend_complete(&backend, C);
+    settle(0);
+    assert_true(note_completed());
+    assert_int_equal(pending_streams(), 0);
+    gather();
+    expect_pending(0);
+    free_on(of_c, C);
+    free_on(recording, C);
+    free_on(a, A);
+    free_on(b, B);
+}
+
+/* Of the sets of streams that an arena needs, none may stay missing that it frees into. */
+static void host_memory_may_fail_while_an_arena_gets_its_sets(void **state)
+{
+    for (unsigned first = 1; first < 10; first++) {
+        for (unsigned second = 1; second < 10; second++) {
+            void *blocks[2];
+            void *of_b = alloc_on(KIB, B), *of_a = alloc_on(KIB, A);
+            want_arenas();
+            for (int i = 0; i < 2; i++) {
+                host_memory_faults_begin(i == 0 ? first : second);
+                blocks[i] = NULL;
+                (void)tarn_pool_alloc_on(pool, 2000, A, &blocks[i]);
+                host_memory_faults_end();
+            }
+            void *block = alloc_on(2000, A);
+            const tarn_stream both[] = { A, B };
+            free_after(block, both, 2);
+            for (int i = 0; i < 2; i++)
+                if (blocks[i]) free_after(blocks[i], both, 2);
+            free_on(of_a, A);
+            free_on(of_b, B);
+            create_anew();
+        }
+    }
 }
 
 /* --- contiguous pools ---------------------------------------------------------------------------------- */
@@ -401,6 +483,10 @@ int main(void)
         TEST(all_that_is_free_serves_a_request),
         TEST(an_arena_learns_which_work_is_done),
         TEST(what_was_done_is_not_said_of_the_next_stream),
+        TEST(what_is_done_is_known_after_a_gather),
+        cmocka_unit_test_setup_teardown(what_a_threads_own_stream_has_done_is_known,
+                                        set_up_thread_stream, tear_down_empty),
+        TEST(host_memory_may_fail_while_an_arena_gets_its_sets),
         TEST_CONTIGUOUS(a_contiguous_pool_grows_for_its_arenas),
         TEST_CONTIGUOUS(threads_find_all_that_there_is),
         TEST_CONTIGUOUS(no_thread_is_short_of_what_is_left),

@@ -9,7 +9,7 @@ enum {
     LOAN_USED_PARTS = 8,
     LOAN_PARTS =
         4, /* beyond the request, a loan is at most one of so many parts of the largest free region */
-    PIECE_CHUNKS_MIN = 64, /* smaller free regions are not given back */
+    PIECE_BYTES_MIN = 64 << 10, /* smaller free regions are not given back */
 };
 
 /* --- room -------------------------------------------------------------------------------------- */
@@ -95,20 +95,13 @@ bool tn_arena_prepare(const struct tarn_pool *pool, struct tn_arena *arena,
 
 bool tn_arena_note_completed(const struct tarn_pool *pool, struct tn_arena *arena)
 {
-    const struct tn_stream_table *table = pool->streams;
     TN_ASSERT(tn_biased_mutex_is_held(&arena->lock) && arena->is_active);
-    if (!table) return true;
-    uint32_t count = atomic_load_explicit(&table->completed_count, memory_order_acquire);
+    if (!pool->streams) return true;
+    uint32_t count = atomic_load_explicit(&pool->streams->completed_count, memory_order_acquire);
     if (count == arena->completed_count) return false;
     arena->completed_count = count;
     arena->posted_chunk_count = 0;
-    for (uint32_t stream = 0; stream < table->number_end; stream++) {
-        uint32_t end = atomic_load_explicit(&table->completed_before[stream], memory_order_relaxed);
-        if (end == 0) continue;
-        tn_region_index_complete(&arena->part.index, (uint32_t)1 << stream, end - 1);
-        if (arena->has_slices)
-            (void)tn_slices_complete(&arena->part.slices, (uint32_t)1 << stream, end - 1);
-    }
+    tn_pool_note_completed(pool, &arena->part);
     return true;
 }
 
@@ -120,7 +113,8 @@ static uint32_t wished_chunks(const struct tarn_pool *pool, const struct tn_aren
     uint32_t most = tn_arena_lent_chunks_max(pool, arena), lent = arena->lent_chunk_count;
     uint32_t used = tn_arena_usual_chunks(pool, arena);
     return lent < most ? (uint32_t)tn_min((most - lent) / 2,
-                                          tn_max(TN_ARENA_CHUNKS_MIN, used / LOAN_USED_PARTS))
+                                          tn_max((size_t)TN_ARENA_BYTES_MIN >> pool->chunk_log2,
+                                                 used / LOAN_USED_PARTS))
                        : 0;
 }
 
@@ -260,11 +254,13 @@ void tn_arena_give_excess_back(struct tarn_pool *pool, struct tn_arena *arena)
     TN_ASSERT(tn_biased_mutex_is_held(&arena->lock));
     if (!arena->is_active || !tn_arena_has_excess(pool, arena)) return;
     tn_arena_free_unused(pool, arena);
+    tn_pool_note_completed(pool, &arena->part); /* the pool does not ask for that again */
     uint32_t kept = tn_arena_lent_chunks_max(pool, arena) / 8 * 7;
     while (arena->lent_chunk_count > kept) {
         uint32_t region = find_largest(arena);
         if (region == TN_REGION_NONE ||
-            arena->part.index.regions[region].chunk_count < PIECE_CHUNKS_MIN ||
+            arena->part.index.regions[region].chunk_count < (uint32_t)PIECE_BYTES_MIN >>
+                pool->chunk_log2 ||
             !give_back(pool, arena, region))
             return;
     }
@@ -277,6 +273,7 @@ static bool take_fit_back(struct tarn_pool *pool, struct tn_arena *arena, uint32
     tn_biased_mutex_lock(&arena->lock);
     if (arena->is_active) {
         tn_arena_empty_mailbox(pool, arena);
+        tn_pool_note_completed(pool, &arena->part);
         const struct tn_region_index *index = &arena->part.index;
         uint32_t region =
             tn_region_index_find_best_fit(index, tn_region_index_sets(index), chunk_count);

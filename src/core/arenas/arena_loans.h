@@ -11,7 +11,7 @@
  *     arena's index           │ live │                   │ live │
  *
  * An arena keeps free chunks, so that most of its calls need nothing from the pool. All in all it has at most three times
- * the chunks that are usually live in it, and 4096 more; it gives back what is above. Usual is the average over its last
+ * the bytes that are usually live in it, and 4 MiB more; it gives back what is above. Usual is the average over its last
  * thousand allocations, or what is live now if that is more. Where the pool has nothing for a request, it takes a region
  * that fits back from another arena, before it grows.
  *
@@ -59,7 +59,7 @@ bool tn_arena_note_completed(const struct tarn_pool *pool, struct tn_arena *aren
 /* --- inline ------------------------------------------------------------------------------------------ */
 
 enum {
-    TN_ARENA_CHUNKS_MIN = 4096,
+    TN_ARENA_BYTES_MIN = 4 << 20,
     TN_ARENA_USED_FACTOR = 3,   /* an arena has at most so many times what is usually live in it */
     TN_ARENA_POSTED_PARTS = 64, /* much is posted: more than one of so many parts of the arena */
     TN_ARENA_USE_TURNS = 64,    /* the average of what is live is over so many turns */
@@ -89,7 +89,8 @@ static inline uint32_t tn_arena_lent_chunks_max(const struct tarn_pool *pool,
                                                 const struct tn_arena *arena)
 {
     uint64_t usual = tn_arena_usual_chunks(pool, arena);
-    return (uint32_t)tn_min(TN_ARENA_CHUNKS_MIN + usual * TN_ARENA_USED_FACTOR, TN_CHUNK_COUNT_MAX);
+    return (uint32_t)tn_min((TN_ARENA_BYTES_MIN >> pool->chunk_log2) + usual * TN_ARENA_USED_FACTOR,
+                            TN_CHUNK_COUNT_MAX);
 }
 
 static inline bool tn_arena_has_excess(const struct tarn_pool *pool, const struct tn_arena *arena)

@@ -76,6 +76,8 @@ void tn_arenas_gather(struct tarn_pool *pool)
     }
     while (arenas->loan_count > 0)
         end_loan(pool, &arenas->loans[--arenas->loan_count]);
+    /* Records of work that is done are gone: nobody else would say so of what the arenas had. */
+    tn_pool_note_completed(pool, &pool->own);
     /* Arenas that serve few calls for each region that is moved do not pay. Threads get them again after many
      * waits for the lock. */
     uint32_t regions_after = pool->own.index.region_count;

@@ -34,12 +34,18 @@ static inline void tn_pool_thaw_and_unlock(struct tarn_pool *pool)
     tn_pool_unlock(pool);
 }
 
+/* Gathers the arenas and frees the kept slabs. Requires the pool's lock. */
+static inline void tn_pool_gather(struct tarn_pool *pool)
+{
+    if (TN_UNLIKELY(tn_arenas_are_active(&pool->arenas))) tn_arenas_gather(pool);
+    if (TN_UNLIKELY(pool->own.slices.kept_count > 0)) tn_pool_free_kept(pool, &pool->own);
+}
+
 /* Locks the pool, with the arenas gathered and no slab kept. tn_pool_unlock ends it. */
 static inline void tn_pool_lock_and_gather(struct tarn_pool *pool)
 {
     tn_pool_lock(pool);
-    if (TN_UNLIKELY(tn_arenas_are_active(&pool->arenas))) tn_arenas_gather(pool);
-    if (TN_UNLIKELY(pool->own.slices.kept_count > 0)) tn_pool_free_kept(pool, &pool->own);
+    tn_pool_gather(pool);
 }
 
 #endif

@@ -100,7 +100,8 @@ bool tn_region_index_reserve_span(struct tn_region_index *index, uint32_t first_
 bool tn_region_index_add_stream(struct tn_region_index *index, unsigned stream)
 {
     index->is_divided = true;
-    return add_set(index, tn_free_set_of_stream(stream)) && add_set(index, TN_FREE_SET_SHARED) &&
+    /* The shared set first: where that of a stream is there, it is, too. */
+    return add_set(index, TN_FREE_SET_SHARED) && add_set(index, tn_free_set_of_stream(stream)) &&
            reserve_free_sets(index, index->span_count, index->chunk_count);
 }
 

@@ -69,7 +69,8 @@ void tn_stream_table_remove(struct tn_stream_table *table, uint32_t stream)
 
 void tn_stream_table_complete(struct tn_stream_table *table, uint32_t stream, uint32_t time)
 {
-    if (table->streams[stream].state != TN_STREAM_STATE_KNOWN) return;
+    enum tn_stream_state state = table->streams[stream].state;
+    if (state != TN_STREAM_STATE_KNOWN && state != TN_STREAM_STATE_CALLERS) return;
     atomic_store_explicit(&table->completed_before[stream], time + 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&table->completed_count, 1, memory_order_release);
 }

@@ -141,7 +141,7 @@ struct tn_stream_table {
         polls;             /* of tn_stream_reuse_poll_sparingly; under growth_lock, as the next */
     uint32_t busy_streams; /* a bit each: had not completed when it was asked about last */
     struct tn_stream_entry streams[TN_STREAM_COUNT_MAX];
-    /* For arenas, which read them under their own locks. Memory that was freed on a stream in state KNOWN before that time
+    /* For arenas, which read them under their own locks. Memory that was freed on a stream in state KNOWN or CALLERS before that time
      * waits for nothing. The count says how often such a time has changed. */
     _Atomic uint32_t completed_before[TN_STREAM_COUNT_MAX];
     _Atomic uint32_t completed_count;
@@ -192,7 +192,7 @@ uint32_t tn_stream_table_uncovered(const struct tn_stream_table *table, uint32_t
 void tn_stream_table_cover(struct tn_stream_table *table, uint32_t stream, uint32_t awaited,
                            uint32_t time);
 
-/* Notes that the work of a stream in state KNOWN is done up to that time. */
+/* Notes that the work of a stream in state KNOWN or CALLERS is done up to that time. */
 void tn_stream_table_complete(struct tn_stream_table *table, uint32_t stream, uint32_t time);
 
 /* Sets the time to 1, and forgets who has waited for whom, and which work is done. Requires: no arena is active. */

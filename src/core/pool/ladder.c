@@ -436,7 +436,7 @@ struct arrival {
 static tarn_backend_result acquire(struct tarn_pool *pool, const struct tn_request *request,
                                    struct arrival *arrival)
 {
-    return pool->range ? tn_pool_map_steps(pool, request, &arrival->plan)
+    return pool->range ? tn_pool_map_steps(pool, request, true, &arrival->plan)
                        : tn_pool_acquire(pool, request, &arrival->added);
 }
 
@@ -541,7 +541,8 @@ static enum tn_served serve_from_slack(struct tarn_pool *pool, const struct tn_r
     tarn_backend_result result = pool->range ? tn_pool_map_slack_steps(pool, request, &arrival.plan)
                                              : tn_pool_acquire_slack(pool, request, &arrival.added);
     if (result.status != TARN_STATUS_OK) return TN_SERVED_NOTHING_FITS;
-    return serve_from_arrival(pool, &arrival, request, address_out, &ignored);
+    enum tn_served served = serve_from_arrival(pool, &arrival, request, address_out, &ignored);
+    return served == TN_SERVED ? served : TN_SERVED_NOTHING_FITS;
 }
 
 /* All rungs under growth_lock but growth. */

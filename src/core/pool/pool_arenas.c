@@ -113,7 +113,7 @@ static bool may_grow(struct tarn_pool *pool)
 static bool grow_by_steps(struct tarn_pool *pool, const struct tn_request *request)
 {
     struct tn_step_plan plan;
-    if (tn_pool_map_steps(pool, request, &plan).status != TARN_STATUS_OK) return false;
+    if (tn_pool_map_steps(pool, request, false, &plan).status != TARN_STATUS_OK) return false;
     tn_pool_lock(pool);
     tn_pool_insert_steps(pool, request, &plan);
     tn_pool_unlock(pool);

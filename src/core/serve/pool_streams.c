@@ -103,3 +103,15 @@ bool tn_pool_unite_dependencies(const struct tarn_pool *pool, struct tn_part *pa
     *dependency_out = dependency;
     return true;
 }
+
+void tn_pool_note_completed(const struct tarn_pool *pool, struct tn_part *part)
+{
+    const struct tn_stream_table *table = pool->streams;
+    TN_ASSERT(tn_pool_is_part_locked(pool, part));
+    for (uint32_t stream = 0; table && stream < table->number_end; stream++) {
+        uint32_t end = atomic_load_explicit(&table->completed_before[stream], memory_order_relaxed);
+        if (end == 0) continue;
+        tn_region_index_complete(&part->index, (uint32_t)1 << stream, end - 1);
+        (void)tn_slices_complete(&part->slices, (uint32_t)1 << stream, end - 1);
+    }
+}

@@ -48,6 +48,10 @@ static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, struct 
                                            bool are_introduced,
                                            struct tn_dependency *dependency_out);
 
+/* Ends what the memory of the part waits for where the table of streams says that the work is done. Cost: O(streams), and
+ * O(regions that wait for them). */
+void tn_pool_note_completed(const struct tarn_pool *pool, struct tn_part *part);
+
 /* Whether each free on a callers' stream of that handle records an event. */
 static inline bool tn_pool_records_frees(const struct tarn_pool *pool, tarn_stream handle)
 {

@@ -100,6 +100,8 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
         if (known.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, known);
         make_room(pool, stream);
     }
+    tn_pool_lock_and_gather(pool);
+    tn_pool_unlock(pool);
     tn_stream_reuse_settle(pool, 0);
     tn_pool_lock_and_gather(pool);
     has_begun = has_begun && begin(pool, tn_pool_name_stream(pool, stream), begun);

@@ -38,7 +38,7 @@ static tarn_status take_steps(struct tarn_pool *pool, const struct tn_request *r
                               tarn_backend_result *result_out)
 {
     struct tn_step_plan plan;
-    *result_out = tn_pool_map_steps(pool, request, &plan);
+    *result_out = tn_pool_map_steps(pool, request, true, &plan);
     if (result_out->status != TARN_STATUS_OK) return result_out->status;
     tn_pool_lock_and_gather(pool);
     tn_pool_insert_steps(pool, request, &plan);

@@ -355,14 +355,16 @@ static void unmap_all(struct tarn_pool *pool, uint32_t first)
     pool->change_count = before; /* all is as it was */
 }
 
-/* Takes at most so many units. */
+/* Takes at most so many units. gathers: the place may use what arenas have free. */
 static tarn_backend_result map_steps(struct tarn_pool *pool, const struct tn_request *request,
-                                     uint32_t unit_count_max, struct tn_step_plan *plan_out)
+                                     uint32_t unit_count_max, bool gathers,
+                                     struct tn_step_plan *plan_out)
 {
     const struct tn_step_range *range = pool->range;
     struct growth growth = { .steps = { TN_STEP_NONE, TN_STEP_NONE },
                              .unit_count_max = unit_count_max };
     tn_pool_lock(pool);
+    if (gathers) tn_pool_gather(pool);
     tarn_backend_result result = { plan_and_take(pool, request, &growth), 0, NULL };
     tn_pool_unlock(pool);
     plan_out->missing_count = growth.plan.missing_count;
@@ -372,6 +374,7 @@ static tarn_backend_result map_steps(struct tarn_pool *pool, const struct tn_req
     uint32_t mapped_count = map_all(pool, &growth, &result);
     if (mapped_count < growth.plan.missing_count) {
         unmap_all(pool, growth.steps.first);
+        if (unit_count_max < UINT32_MAX) tn_pool_note_refusal(pool, range->unit_bytes);
         return result;
     }
     tn_pool_note_success(pool);
@@ -384,9 +387,9 @@ static tarn_backend_result map_steps(struct tarn_pool *pool, const struct tn_req
 }
 
 tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_request *request,
-                                      struct tn_step_plan *plan_out)
+                                      bool gathers, struct tn_step_plan *plan_out)
 {
-    return map_steps(pool, request, UINT32_MAX, plan_out);
+    return map_steps(pool, request, UINT32_MAX, gathers, plan_out);
 }
 
 tarn_backend_result tn_pool_map_slack_steps(struct tarn_pool *pool,
@@ -395,11 +398,7 @@ tarn_backend_result tn_pool_map_slack_steps(struct tarn_pool *pool,
 {
     uint32_t unit_count = whole_units(pool->range, tn_pool_slack_bytes_max(pool));
     tarn_backend_result result = { TARN_STATUS_OVER_LIMIT, 0, NULL };
-    if (unit_count == 0) return result;
-    result = map_steps(pool, request, unit_count, plan_out);
-    bool is_refused = result.status != TARN_STATUS_OK && result.status != TARN_STATUS_OVER_LIMIT;
-    if (is_refused) pool->refused_bytes = pool->range->unit_bytes;
-    return result;
+    return unit_count == 0 ? result : map_steps(pool, request, unit_count, true, plan_out);
 }
 
 /* The region in which a chunk of the range lies. Walks there from a region near it. */

@@ -23,9 +23,10 @@ tarn_status tn_pool_reserve_range(struct tarn_pool *pool, const tarn_pool_option
 
 /* Maps the steps that a request misses, and as many as the options ask for at first. Tells the user. The
  * caller must insert the plan. Returns a status that tn_pool_acquire may return. After OVER_LIMIT and OUT_OF_MEMORY,
- * the plan has only missing_count; 0: the range has no place for the request. */
+ * the plan has only missing_count; 0: the range has no place for the request. gathers: the place may hold what arenas have
+ * free; else they keep what they have. */
 tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_request *request,
-                                      struct tn_step_plan *plan_out);
+                                      bool gathers, struct tn_step_plan *plan_out);
 
 /* Maps the steps that a request misses within the slack for streams, see growth.h, and nothing more. Returns what
  * tn_pool_map_steps returns; OVER_LIMIT: the slack does not allow it, or the backend has refused a step, and since then
@@ -35,7 +36,7 @@ tarn_backend_result tn_pool_map_slack_steps(struct tarn_pool *pool,
                                             struct tn_step_plan *plan_out);
 
 /* Makes the steps free, and makes one region of the planned place, unless another thread has taken part of
- * it. Also requires the pool's lock, and the arenas gathered. */
+ * it. Also requires the pool's lock, and the arenas gathered if they were for the plan. */
 void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *request,
                           const struct tn_step_plan *plan);
 
