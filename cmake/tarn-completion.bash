@@ -28,4 +28,4 @@ _tarn() {
     [ -z "$words" ] || COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
 
-complete -o default -F _tarn tarn-bench tarn-map tarn-record tarn-report tarn-trace
+complete -o default -F _tarn tarn-bench tarn-map tarn-record tarn-report tarn-run tarn-trace

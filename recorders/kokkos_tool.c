@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/escape.h"
 #include "base/host_memory.h"
 #include "base/sync.h"
+#include "base/text/escape.h"
 #include "record/recorder.h"
 #include "record/trace_path.h"
 #include "record/trace_writer.h"

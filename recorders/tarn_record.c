@@ -10,32 +10,21 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/host_memory.h"
 #include "record/trace_path.h"
-#include "base/edits.h"
 #include "record/trace_writer.h"
 #include "tarn/version.h"
 
+#include "launch.h"
 #include "process_recording.h"
 #include "run_files.h"
-
-enum {
-    /* As in env and timeout. */
-    EXIT_OURS = 125,
-    EXIT_CANNOT_RUN = 126,
-    EXIT_NOT_FOUND = 127
-};
 
 struct arguments {
     const char *trace_path;
@@ -46,7 +35,9 @@ struct arguments {
     char **command;
 };
 
-static const char usage[] =
+const char tn_launch_name[] = "tarn-record";
+
+const char tn_launch_usage[] =
     "Usage: tarn-record [-o TRACE] [--host] [--kokkos] [--] COMMAND [ARGUMENT...]\n"
     "       tarn-record --recover EVENTS [-o TRACE]\n"
     "\n"
@@ -74,29 +65,12 @@ static const char usage[] =
 
 /* --- arguments ---------------------------------------------------------------------------------------- */
 
-static void fail_for_usage(const char *text)
-{
-    fprintf(stderr, "tarn-record: %s\n\n%s", text, usage);
-    exit(EXIT_OURS);
-}
-
 static const struct option options[] = {
     { "output", required_argument, NULL, 'o' },  { "force", no_argument, NULL, 'f' },
     { "host", no_argument, NULL, 'H' },          { "kokkos", no_argument, NULL, 'k' },
     { "recover", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, 'V' },       { NULL, 0, NULL, 0 },
 };
-
-/* getopt has told of the option. */
-static void fail_for_option(const char *text)
-{
-    for (const struct option *option = options; option->name; option++) {
-        if (strncmp(text, "--", 2) == 0 && tn_edits_are_few(text + 2, option->name))
-            fprintf(stderr, "tarn-record: did you mean --%s?\n", option->name);
-    }
-    fprintf(stderr, "\n%s", usage);
-    exit(EXIT_OURS);
-}
 
 static struct arguments parse(int argc, char **argv)
 {
@@ -121,40 +95,26 @@ static struct arguments parse(int argc, char **argv)
             arguments.recovered_path = optarg;
             break;
         case 'h':
-            fputs(usage, stdout);
+            fputs(tn_launch_usage, stdout);
             exit(EXIT_SUCCESS);
         case 'V':
             printf("tarn-record %d.%d.%d\n", TARN_VERSION_MAJOR, TARN_VERSION_MINOR,
                    TARN_VERSION_PATCH);
             exit(EXIT_SUCCESS);
         default:
-            fail_for_option(argv[optind - 1]);
+            tn_launch_fail_for_option(argv[optind - 1], options);
         }
     }
     arguments.command = argv + optind;
-    if (arguments.recovered_path && optind < argc) fail_for_usage("--recover takes no command");
-    if (!arguments.recovered_path && optind == argc) fail_for_usage("there is no command");
+    if (arguments.recovered_path && optind < argc)
+        tn_launch_fail_for_usage("--recover takes no command");
+    if (!arguments.recovered_path && optind == argc)
+        tn_launch_fail_for_usage("there is no command");
     if (arguments.is_kokkos && arguments.has_host)
-        fail_for_usage("--host is for vendor calls, which --kokkos does not record; for Kokkos\n"
-                       "use TARN_KOKKOS_SPACES=Host");
+        tn_launch_fail_for_usage(
+            "--host is for vendor calls, which --kokkos does not record; for Kokkos\n"
+            "use TARN_KOKKOS_SPACES=Host");
     return arguments;
-}
-
-static void *require(void *pointer)
-{
-    if (pointer) return pointer;
-    fprintf(stderr, "tarn-record: there is not enough memory\n");
-    exit(EXIT_OURS);
-}
-
-__attribute__((format(printf, 1, 2))) static char *text_of(const char *format, ...)
-{
-    char *text = NULL;
-    va_list values;
-    va_start(values, format);
-    int length = vasprintf(&text, format, values);
-    va_end(values);
-    return require(length < 0 ? NULL : text);
 }
 
 static bool ends_in(const char *text, const char *ending)
@@ -217,7 +177,7 @@ static void keep_trace(const struct arguments *arguments, const char *trace_path
     struct stat status;
     if (arguments->replaces || stat(trace_path, &status) != 0 || !S_ISREG(status.st_mode)) return;
     fprintf(stderr, "tarn-record: %s exists already; --force replaces it\n", trace_path);
-    exit(EXIT_OURS);
+    exit(TN_LAUNCH_EXIT_OURS);
 }
 
 /* Into what is no plain file: a device, a pipe, or a link, which all stay. */
@@ -278,22 +238,24 @@ static int recover(const struct arguments *arguments)
 {
     const char *events = arguments->recovered_path;
     if (!arguments->trace_path && !ends_in(events, ".events"))
-        fail_for_usage("name the trace with -o: the name of the events does not end in .events");
-    char *trace_path = arguments->trace_path
-                           ? text_of("%s", arguments->trace_path)
-                           : text_of("%.*s", (int)(strlen(events) - strlen(".events")), events);
+        tn_launch_fail_for_usage(
+            "name the trace with -o: the name of the events does not end in .events");
+    char *trace_path =
+        arguments->trace_path
+            ? tn_launch_text("%s", arguments->trace_path)
+            : tn_launch_text("%.*s", (int)(strlen(events) - strlen(".events")), events);
     /* A trace over its own events has a message of its own. */
     if (!are_same(events, trace_path)) keep_trace(arguments, trace_path);
     enum outcome outcome = write_trace(events, trace_path);
     if (outcome == OUTCOME_EMPTY) fprintf(stderr, "tarn-record: %s has no events\n", events);
     free(trace_path);
-    return outcome == OUTCOME_WRITTEN ? EXIT_SUCCESS : EXIT_OURS;
+    return outcome == OUTCOME_WRITTEN ? EXIT_SUCCESS : TN_LAUNCH_EXIT_OURS;
 }
 
 /* If the command could not be run, its message is enough. */
 static void tell_that_there_is_nothing(const struct arguments *arguments, int status)
 {
-    if (status == EXIT_CANNOT_RUN || status == EXIT_NOT_FOUND) return;
+    if (status == TN_LAUNCH_EXIT_CANNOT_RUN || status == TN_LAUNCH_EXIT_NOT_FOUND) return;
     if (arguments->is_kokkos) {
         fprintf(
             stderr,
@@ -325,9 +287,10 @@ static size_t write_traces(const struct arguments *arguments, int status, const 
                 trace_path, strerror(errno));
     }
     for (size_t i = 0; i < files.count; i++) {
-        char *path = count == 0
-                         ? text_of("%s", trace_path)
-                         : require(tn_run_files_trace_path(trace_path, files.files[i].process));
+        char *path =
+            count == 0
+                ? tn_launch_text("%s", trace_path)
+                : tn_launch_require(tn_run_files_trace_path(trace_path, files.files[i].process));
         enum outcome outcome = take_file(&files.files[i], path);
         count += outcome == OUTCOME_WRITTEN;
         *is_whole_out = *is_whole_out && outcome != OUTCOME_FAILED;
@@ -340,130 +303,52 @@ static size_t write_traces(const struct arguments *arguments, int status, const 
 
 /* --- running ------------------------------------------------------------------------------------------ */
 
-/* Returns the path of a library beside this program, in the build or in the installation. */
-static char *library_path(const char *name)
-{
-    static const char *const folders[] = { TARN_RECORD_LIBRARY_FOLDER, "../lib" };
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(program, '/');
-    if (slash) *slash = '\0';
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        char *path = text_of("%s/%s/%s", program, folders[i], name);
-        if (access(path, R_OK) == 0) return path;
-        free(path);
-    }
-    fprintf(stderr, "tarn-record: cannot find %s where it was installed, in %s/%s\n", name, program,
-            folders[0]);
-    exit(EXIT_OURS);
-}
-
-static void set(const char *name, const char *value)
-{
-    if (setenv(name, value, 1) != 0) require(NULL);
-}
-
-/* Before other preloaded libraries, so that their calls are recorded. */
-static void prepend(const char *name, const char *value)
-{
-    const char *others = getenv(name);
-    if (!others || others[0] == '\0') {
-        set(name, value);
-        return;
-    }
-    char *both = text_of("%s:%s", value, others);
-    set(name, both);
-    free(both);
-}
-
-/* The loader ends a name at either. */
-static void fail_for_name(const char *library)
-{
-    fprintf(stderr, "tarn-record: %s cannot be preloaded: its path has a space or colon\n",
-            library);
-    exit(EXIT_OURS);
-}
-
 /* For processes that use tarn, unless the user has a place for their traces. */
 static void set_trace(const struct arguments *arguments, const char *file)
 {
     const char *users = getenv("TARN_TRACE");
     if (users && users[0] != '\0') return;
-    char *pattern = require(malloc(2 * strlen(file) + 1)), *to = pattern;
+    char *pattern = tn_launch_require(malloc(2 * strlen(file) + 1)), *to = pattern;
     for (const char *from = file; *from != '\0'; from++) {
         if (*from == '%') *to++ = '%';
         *to++ = *from;
     }
     *to = '\0';
     bool is_compressed = arguments->trace_path == NULL || ends_in(arguments->trace_path, ".gz");
-    char *trace = text_of("%s-%%p" TN_RUN_FILES_TARN "%s", pattern, is_compressed ? ".gz" : "");
-    set("TARN_TRACE", trace);
+    char *trace =
+        tn_launch_text("%s-%%p" TN_RUN_FILES_TARN "%s", pattern, is_compressed ? ".gz" : "");
+    tn_launch_set("TARN_TRACE", trace);
     free(trace);
     free(pattern);
 }
 
 static void set_environment(const struct arguments *arguments, const char *file)
 {
-    set(TN_RECORD_FILE_VARIABLE, file);
-    set(TN_RECORD_HOST_VARIABLE, arguments->has_host ? "1" : "0");
+    tn_launch_set(TN_RECORD_FILE_VARIABLE, file);
+    tn_launch_set(TN_RECORD_HOST_VARIABLE, arguments->has_host ? "1" : "0");
     if (arguments->is_kokkos) {
-        char *library = library_path("libtarn_record_kokkos.so");
-        set("KOKKOS_TOOLS_LIBS", library);
-        set("KOKKOS_PROFILE_LIBRARY", library);
+        char *library = tn_launch_library("libtarn_record_kokkos.so");
+        tn_launch_set("KOKKOS_TOOLS_LIBS", library);
+        tn_launch_set("KOKKOS_PROFILE_LIBRARY", library);
         free(library);
     } else {
         set_trace(arguments, file);
-        char *library = library_path("libtarn_record_preload.so");
-        if (strpbrk(library, " :")) fail_for_name(library);
-        prepend("LD_PRELOAD", library);
+        char *library = tn_launch_library("libtarn_record_preload.so");
+        tn_launch_preload(library);
         free(library);
     }
-}
-
-static void run_command(char **command)
-{
-    execvp(command[0], command);
-    int error = errno;
-    fprintf(stderr, "tarn-record: %s: %s\n", command[0], strerror(error));
-    _exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
-}
-
-static volatile sig_atomic_t running;
-
-static void pass_on(int signal_number)
-{
-    if (running > 0) kill((pid_t)running, signal_number);
-}
-
-/* The command gets the terminal's signals directly. Signals to this program alone are passed on. */
-static void wait_calmly(void)
-{
-    signal(SIGINT, SIG_IGN);
-    signal(SIGQUIT, SIG_IGN);
-    signal(SIGTERM, pass_on);
-    signal(SIGHUP, pass_on);
-}
-
-/* Returns the command's status, as shells do. */
-static int wait_for(pid_t child)
-{
-    int ended;
-    while (waitpid(child, &ended, 0) < 0)
-        if (errno != EINTR) return EXIT_OURS;
-    return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
 }
 
 /* Returns the absolute path, after a check that it can be written once the command has ended. */
 static char *path_of_trace(const struct arguments *arguments)
 {
     const char *pattern = arguments->trace_path ? arguments->trace_path : "trace.gz";
-    char *path = require(tn_trace_path_expand(pattern)), *absolute = NULL;
+    char *path = tn_launch_require(tn_trace_path_expand(pattern)), *absolute = NULL;
     tarn_status status = tn_trace_path_absolute(path, &absolute);
     if (status == TARN_STATUS_OK) status = tn_trace_path_check(absolute);
     if (status != TARN_STATUS_OK) {
         fprintf(stderr, "tarn-record: %s\n", tarn_last_error().message);
-        exit(EXIT_OURS);
+        exit(TN_LAUNCH_EXIT_OURS);
     }
     keep_trace(arguments, absolute);
     tn_host_memory_free(path);
@@ -484,9 +369,10 @@ static bool has_files(const char *prefix)
 static char *name_of_run(const char *trace_path)
 {
     for (int attempt = 1;; attempt++) {
-        char *file = attempt == 1 ? text_of("%s.%ld", trace_path, (long)getpid())
-                                  : text_of("%s.%ld.%d", trace_path, (long)getpid(), attempt);
-        char *prefix = text_of("%s-", file);
+        char *file = attempt == 1
+                         ? tn_launch_text("%s.%ld", trace_path, (long)getpid())
+                         : tn_launch_text("%s.%ld.%d", trace_path, (long)getpid(), attempt);
+        char *prefix = tn_launch_text("%s-", file);
         bool is_taken = has_files(prefix);
         free(prefix);
         if (!is_taken) return file;
@@ -494,33 +380,22 @@ static char *name_of_run(const char *trace_path)
     }
 }
 
-static pid_t start_command(const struct arguments *arguments, const char *file)
-{
-    set_environment(arguments, file);
-    pid_t child = fork();
-    if (child == 0) run_command(arguments->command);
-    if (child > 0) return child;
-    fprintf(stderr, "tarn-record: cannot create a process: %s\n", strerror(errno));
-    exit(EXIT_OURS);
-}
-
 static int run(const struct arguments *arguments)
 {
     char *trace_path = path_of_trace(arguments);
     char *file = name_of_run(trace_path);
-    running = start_command(arguments, file);
-    wait_calmly();
-    int status = wait_for(running);
-    running = 0;
+    set_environment(arguments, file);
+    tn_launch_watch_signals();
+    int status = tn_launch_run(arguments->command, false);
 
     bool is_whole = true;
-    char *prefix = text_of("%s-", file);
+    char *prefix = tn_launch_text("%s-", file);
     size_t count = write_traces(arguments, status, trace_path, prefix, &is_whole);
     free(prefix);
     free(file);
     tn_host_memory_free(trace_path);
     if (status != EXIT_SUCCESS) return status;
-    return count > 0 && is_whole ? EXIT_SUCCESS : EXIT_OURS;
+    return count > 0 && is_whole ? EXIT_SUCCESS : TN_LAUNCH_EXIT_OURS;
 }
 
 int main(int argc, char **argv)

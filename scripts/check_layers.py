@@ -69,6 +69,7 @@ MAY_INCLUDE = {
     "tests/device": {"public", "tests/device", "tests/harness"},
     "tests/life": {"public", "tests/life", "tests/harness"},
     "tests/record": {"public", "tests/record", "tests/harness"},
+    "tests/run": {"public", "run", "recorders:launch", "tests/run", "tests/harness"},
     "tests/abi": {"public"},
     "tests/api": {"public"},
     "tests/docs": {"public"},
@@ -80,6 +81,9 @@ MAY_INCLUDE = {
     "bench": {"public", "bench", *BENCH_LAYERS, "tests/device_heap:fiber_platform", "tests/device_heap:meetings"},
     "tools": {"public", "tools"},
     "recorders": {"recorders", "record", "base", "public:status", "public:version"},
+    # A program, and a library over the pools with a backend of its own.
+    "run": {"run", "record", "base", "backend_common", "public", "recorders:launch"},
+    "tests/run": {"run", "recorders:launch", "tests/run", "tests/sim", "tests/harness"},
     "examples": {"public", "bindings", "examples"},
     # Over the public headers alone; they include headers of frameworks and vendors.
     "bindings": {"public", "bindings"},
@@ -139,7 +143,7 @@ class Tree:
         self.root = root
         self.files = sorted(
             file.relative_to(root)
-            for top in ("include", "src", "bindings", "tests", "bench", "examples", "recorders", "tools")
+            for top in ("include", "src", "bindings", "tests", "bench", "examples", "recorders", "run", "tools")
             for file in (root / top).rglob("*")
             if file.suffix in SUFFIXES and file.is_file())
         self.lines = {file: (root / file).read_text().splitlines() for file in self.files}

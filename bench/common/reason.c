@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../src/base/escape.h"
+#include "../../src/base/text/escape.h"
 
 #include "progress.h"
 

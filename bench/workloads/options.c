@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../src/base/edits.h"
+#include "../../src/base/text/edits.h"
 #include "commands.h"
 #include "option_values.h"
 #include "tarn/tarn.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "compiler.h"
-#include "escape.h"
+#include "text/escape.h"
 
 #if TN_HAS_EXECINFO
 #include <execinfo.h>

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "escape.h"
+#include "text/escape.h"
 
 static _Thread_local struct tn_saved_error last = { .error = { TARN_STATUS_OK, 0, "", "" } };
 

@@ -10,9 +10,9 @@
 
 #include "call_site.h"
 #include "error.h"
-#include "escape.h"
 #include "process.h"
 #include "sync.h"
+#include "text/escape.h"
 
 _Atomic int tn_log_level_now = TARN_LOG_LEVEL_OFF;
 

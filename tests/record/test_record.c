@@ -19,11 +19,11 @@
 
 #include "harness/child.h"
 #include "harness/claims.h"
+#include "harness/scratch_folder.h"
 
 #include "tarn/host.h"
 #include "tarn/record.h"
 
-#include "scratch_folder.h"
 #include "trace_lines.h"
 
 #define MIB ((size_t)1 << 20)

@@ -20,53 +20,12 @@
 
 /* cmocka wants these four first. */
 #include "harness/claims.h"
+#include "harness/scratch_folder.h"
+#include "harness/shell.h"
 #include "killed_program.h"
-#include "scratch_folder.h"
 #include "trace_lines.h"
 
-static const char *programs, *tarn_record, *tarn_bench;
-
-/* --- running ------------------------------------------------------------------------------------------ */
-
-/* In a shell, where $p is the folder of the programs and $r tarn-record; the exit status. What it prints is in
- * `output`. */
-static int shell(const char *command)
-{
-    char line[2048];
-    snprintf(line, sizeof line, "p='%s' r='%s'; { %s ; } >output 2>&1", programs, tarn_record,
-             command);
-    int ended;
-    pid_t child = fork();
-    if (child == 0) {
-        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-        _exit(1);
-    }
-    assert_int_equal(waitpid(child, &ended, 0), child);
-    return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
-}
-
-static const char *read_output(void)
-{
-    static char text[16384];
-    FILE *file = fopen("output", "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    return text;
-}
-
-static void expect_output(const char *part)
-{
-    if (!strstr(read_output(), part))
-        fail_msg("the output does not say \"%s\":\n%s", part, read_output());
-}
-
-static void expect_exit(int status, const char *command)
-{
-    int found = shell(command);
-    if (found != status)
-        fail_msg("%s\nended with %d and not %d:\n%s", command, found, status, read_output());
-}
+static const char *programs, *tarn_bench;
 
 static bool exists(const char *path)
 {
@@ -550,7 +509,9 @@ int main(int argc, char **argv)
     };
     if (argc < 3) return 2;
     programs = argv[1];
-    tarn_record = argv[2];
+    char folders[1024];
+    snprintf(folders, sizeof folders, "p='%s' r='%s';", programs, argv[2]);
+    begin_commands_with(folders);
     tarn_bench = argc > 3 ? argv[3] : NULL;
     return cmocka_run_group_tests(tests, enter_scratch_folder, leave_scratch_folder);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_escape: which characters are printable, and how others are written. */
-#include "base/escape.h"
+#include "base/text/escape.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/call_site.h"
-#include "base/escape.h"
+#include "base/text/escape.h"
 #include "core/care/pool_registry.h"
 #include "harness/child.h"
 #include "harness/host_memory_faults.h"

@@ -24,7 +24,7 @@ static void names_that_mean_something_are_known(void **state)
         "TARN_SEED",        "TARN_BENCH",        "TARN_SIM_FAIL",    "TARN_BACKEND",
         "TARN_ROOT",        "TARN_DIR",          "TARN_LIB_PATH",    "TARN_TORCH_DIR",
         "TARN_BUILD_TESTS", "TARN_HOME",         "TARN_VERSION",     "TARN_SOURCE",
-        "TARN_RECORD_HOST", "TARN_KOKKOS_TRACE", "TARN_CI_OPTIONAL",
+        "TARN_RECORD_HOST", "TARN_KOKKOS_TRACE", "TARN_CI_OPTIONAL", "TARN_RUN_PASS",
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (!tn_variable_name_is_known(known[i])) fail_msg("%s is not known", known[i]);

@@ -107,7 +107,7 @@ def _escape(match):
 
 
 def escaped(text):
-    """Returns the text for a terminal: what is not printable as \\xNN, byte by byte, as in src/base/escape.h."""
+    """Returns the text for a terminal: what is not printable as \\xNN, byte by byte, as in src/base/text/escape.h."""
     return _UNPRINTABLE.sub(_escape, text)
 
 

@@ -2,8 +2,6 @@
 /* environment: a parser for each kind of value. A variable that is unset or empty changes nothing. */
 #include "environment.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +10,7 @@
 #include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../../base/log.h"
+#include "../../base/text/size_text.h"
 #include "../index/free_set.h"
 
 #include "exit_summary.h"
@@ -69,48 +68,10 @@ static tarn_status fail_for(const char *name, const char *value, const char *exp
                    expected);
 }
 
-/* Digits only: strtoull would take a sign and leading blanks. */
-static bool parse_number(const char *text, size_t *number_out, const char **rest_out)
-{
-    if (!isdigit((unsigned char)text[0])) return false;
-    char *rest;
-    errno = 0;
-    unsigned long long number = strtoull(text, &rest, 10);
-    if (errno != 0 || number > SIZE_MAX) return false;
-    *number_out = (size_t)number;
-    *rest_out = rest;
-    return true;
-}
-
-/* Parses 123, 64K, 700M, 2G, 1T, and 700MiB; not 700MB, which some take for a million. */
-static bool parse_bytes(const char *text, size_t *bytes_out)
-{
-    static const char suffixes[] = "KMGT";
-    size_t number, unit = 1;
-    const char *rest;
-    if (!parse_number(text, &number, &rest)) return false;
-    const char *suffix = *rest ? strchr(suffixes, toupper((unsigned char)*rest)) : NULL;
-    if (suffix) {
-        unit = (size_t)1 << 10 * (suffix - suffixes + 1);
-        rest += strcmp(rest + 1, "iB") == 0 ? 3 : 1;
-    }
-    return *rest == '\0' && tn_multiply_fits(number, unit, bytes_out);
-}
-
-static bool parse_percent(const char *text, unsigned *percent_out)
-{
-    size_t number;
-    const char *rest;
-    if (!parse_number(text, &number, &rest) || strcmp(rest, "%") != 0) return false;
-    if (number < 1 || number > 100) return false;
-    *percent_out = (unsigned)number;
-    return true;
-}
-
 static tarn_status read_bytes(const char *name, size_t *bytes)
 {
     const char *value = value_of(name);
-    if (!value || parse_bytes(value, bytes)) return TARN_STATUS_OK;
+    if (!value || tn_size_text_parse_bytes(value, bytes)) return TARN_STATUS_OK;
     return fail_for(name, value, "a number of bytes such as 700M, with K, M, G or T");
 }
 
@@ -118,7 +79,7 @@ static tarn_status read_initial(size_t *initial_bytes)
 {
     const char *name = "TARN_INITIAL";
     const char *value = value_of(name);
-    if (!value || parse_bytes(value, initial_bytes)) return TARN_STATUS_OK;
+    if (!value || tn_size_text_parse_bytes(value, initial_bytes)) return TARN_STATUS_OK;
     if (strcmp(value, "all") != 0)
         return fail_for(name, value,
                         "a number of bytes such as 700M, with K, M, G or T, nor \"all\"");
@@ -169,11 +130,11 @@ static tarn_status read_limit(struct tn_environment *environment)
     const char *value = value_of(name);
     size_t bytes;
     if (!value) return TARN_STATUS_OK;
-    if (parse_percent(value, &environment->options.limit_percent)) {
+    if (tn_size_text_parse_percent(value, &environment->options.limit_percent)) {
         environment->options.limit_bytes = 0;
         return TARN_STATUS_OK;
     }
-    if (!parse_bytes(value, &bytes) || bytes < environment->options.chunk_bytes) {
+    if (!tn_size_text_parse_bytes(value, &bytes) || bytes < environment->options.chunk_bytes) {
         return fail_for(
             name, value,
             "a number of bytes such as 8G, with K, M, G or T, of a chunk or more; nor 1% to 100%");
@@ -189,10 +150,10 @@ static bool parse_factor(const char *text, double *factor_out)
     size_t whole, fraction = 0;
     const char *rest;
     double scale = 1.0;
-    if (!parse_number(text, &whole, &rest)) return false;
+    if (!tn_size_text_parse_number(text, &whole, &rest)) return false;
     if (rest[0] == '.') {
         const char *digits = rest + 1;
-        if (!parse_number(digits, &fraction, &rest)) return false;
+        if (!tn_size_text_parse_number(digits, &fraction, &rest)) return false;
         for (; digits < rest; digits++) {
             scale *= 10.0;
         }
@@ -234,7 +195,7 @@ static tarn_status read_device(int *device)
     if (!value) return TARN_STATUS_OK;
     size_t number;
     const char *rest;
-    if (!parse_number(value, &number, &rest) || *rest != '\0' || number > INT_MAX) {
+    if (!tn_size_text_parse_number(value, &number, &rest) || *rest != '\0' || number > INT_MAX) {
         return fail_for(name, value, "the number of a device");
     }
     *device = (int)number;
@@ -292,7 +253,8 @@ static tarn_status read_ranks(unsigned *rank_count)
     size_t number;
     const char *rest;
     if (!value) return TARN_STATUS_OK;
-    if (!parse_number(value, &number, &rest) || *rest != '\0' || number < 1 || number > INT_MAX) {
+    if (!tn_size_text_parse_number(value, &number, &rest) || *rest != '\0' || number < 1 ||
+        number > INT_MAX) {
         return fail_for(name, value, "a number of ranks, 1 or more");
     }
     *rank_count = (unsigned)number;

@@ -13,10 +13,10 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
-#include "../../base/escape.h"
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
 #include "../../base/sync.h"
+#include "../../base/text/escape.h"
 #include "../../record/trace_path.h"
 #include "../care/debug_pool.h"
 #include "../care/pool_registry.h"

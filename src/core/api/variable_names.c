@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "../../base/arith.h"
-#include "../../base/edits.h"
-#include "../../base/escape.h"
 #include "../../base/sync.h"
+#include "../../base/text/edits.h"
+#include "../../base/text/escape.h"
 
 #define PREFIX "TARN_"
 
@@ -44,10 +44,7 @@ static const char *const of_others[] = {
     "TARN_TEST_FRAMEWORKS", "TARN_TOOLS_IN_SYSTEM_PYTHON",
 };
 static const char *const begins_of_others[] = {
-    "TARN_BUILD_",
-    "TARN_KOKKOS_",
-    "TARN_RECORD_",
-    "TARN_SIM_",
+    "TARN_BUILD_", "TARN_KOKKOS_", "TARN_RECORD_", "TARN_RUN_", "TARN_SIM_",
 };
 
 /* The build's places of other libraries, and what modules and package managers set for an installed library. */

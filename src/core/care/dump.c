@@ -6,8 +6,8 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
-#include "../../base/escape.h"
 #include "../../base/host_memory.h"
+#include "../../base/text/escape.h"
 #include "../arenas/gather.h"
 #include "../serve/pool_streams.h"
 

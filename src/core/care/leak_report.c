@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "../../base/error.h"
-#include "../../base/escape.h"
 #include "../../base/host_memory.h"
+#include "../../base/text/escape.h"
 
 /* The allocations of one label and one call site. */
 struct group {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* scratch_folder: a new folder in TMPDIR or /tmp, which a test runs in, and which is removed with its files. */
+/* scratch_folder: a new folder in TMPDIR or /tmp, which a test runs in, and which is removed with all that is in it. */
 #ifndef TEST_SCRATCH_FOLDER_H
 #define TEST_SCRATCH_FOLDER_H
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "arith.h"
+#include "../arith.h"
 
 /* Longer words are far from every other. */
 #define TN_EDITS_LENGTH_MAX 40

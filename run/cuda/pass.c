@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* pass: the reasons, in the order of their weight. */
+#include "pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "captures.h"
+#include "context_pools.h"
+
+/* The library is there from the start of the process, so its threads' data need no allocation. */
+static _Thread_local unsigned depth __attribute__((tls_model("initial-exec")));
+
+static bool is_asked;
+
+__attribute__((constructor)) static void read_environment(void)
+{
+    const char *value = getenv("TARN_RUN_PASS");
+    is_asked = value && strcmp(value, "1") == 0;
+}
+
+bool tn_pass_is_asked(void)
+{
+    return is_asked;
+}
+
+enum tn_reason tn_pass_reason(void)
+{
+    if (is_asked) return TN_REASON_ASKED;
+    if (depth > 0) return TN_REASON_NESTED;
+    if (tn_context_pools_are_of_parent()) return TN_REASON_FORKED;
+    return tn_captures_any() ? TN_REASON_CAPTURE : TN_REASON_COUNT;
+}
+
+void tn_pass_enter_pool(void)
+{
+    depth++;
+}
+
+void tn_pass_leave_pool(void)
+{
+    depth--;
+}
