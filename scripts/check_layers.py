@@ -69,7 +69,7 @@ MAY_INCLUDE = {
     "tests/device": {"public", "tests/device", "tests/harness"},
     "tests/life": {"public", "tests/life", "tests/harness"},
     "tests/record": {"public", "tests/record", "tests/harness"},
-    "tests/run": {"public", "run", "recorders:launch", "tests/run", "tests/harness"},
+    "tests/run": {"public", "run", "recorders:launch", "tests/run", "tests/sim", "tests/harness"},
     "tests/abi": {"public"},
     "tests/api": {"public"},
     "tests/docs": {"public"},
@@ -83,7 +83,6 @@ MAY_INCLUDE = {
     "recorders": {"recorders", "record", "base", "public:status", "public:version"},
     # A program, and a library over the pools with a backend of its own.
     "run": {"run", "record", "base", "backend_common", "public", "recorders:launch"},
-    "tests/run": {"run", "recorders:launch", "tests/run", "tests/sim", "tests/harness"},
     "examples": {"public", "bindings", "examples"},
     # Over the public headers alone; they include headers of frameworks and vendors.
     "bindings": {"public", "bindings"},
