@@ -18,26 +18,28 @@ bool tn_give_way(tn_cuda_error error)
     return has_released;
 }
 
-#define PASS(symbol, reason, parameters, arguments)                         \
-    tn_cuda_error tn_call_##symbol parameters                               \
-    {                                                                       \
-        const struct tn_driver *driver = tn_driver_find();                  \
-        if (!TN_DRIVER_HAS(driver, symbol)) return TN_CUDA_NOT_INITIALIZED; \
-        tn_notes_passed(TN_CALL_##symbol, TN_REASON_##reason);              \
-        return TN_GIVE_WAY(TN_DRIVER_CALL(driver, symbol) arguments);       \
+#define PASS(symbol, reason, parameters, arguments)                          \
+    tn_cuda_error tn_call_##symbol parameters                                \
+    {                                                                        \
+        const struct tn_driver *driver = tn_driver_find();                   \
+        if (!TN_DRIVER_HAS(driver, symbol)) return TN_CUDA_NOT_INITIALIZED;  \
+        __typeof__(&tn_call_##symbol) next = TN_DRIVER_CALL(driver, symbol); \
+        tn_notes_passed(TN_CALL_##symbol, TN_REASON_##reason);               \
+        return TN_GIVE_WAY(next arguments);                                  \
     }
 
 PASS(cuMemAlloc, OLD, (unsigned *address, unsigned size_bytes), (address, size_bytes))
 /* Memory that cuMemFree frees, which counts it. */
-#define PASS_ALLOC(symbol, parameters, arguments, size_bytes)                        \
-    tn_cuda_error tn_call_##symbol parameters                                        \
-    {                                                                                \
-        const struct tn_driver *driver = tn_driver_find();                           \
-        if (!TN_DRIVER_HAS(driver, symbol)) return TN_CUDA_NOT_INITIALIZED;          \
-        tn_notes_passed(TN_CALL_##symbol, TN_REASON_KIND);                           \
-        tn_cuda_error error = TN_GIVE_WAY(TN_DRIVER_CALL(driver, symbol) arguments); \
-        if (error == TN_CUDA_SUCCESS) tn_notes_vendor_alloc(*address, size_bytes);   \
-        return error;                                                                \
+#define PASS_ALLOC(symbol, parameters, arguments, size_bytes)                      \
+    tn_cuda_error tn_call_##symbol parameters                                      \
+    {                                                                              \
+        const struct tn_driver *driver = tn_driver_find();                         \
+        if (!TN_DRIVER_HAS(driver, symbol)) return TN_CUDA_NOT_INITIALIZED;        \
+        __typeof__(&tn_call_##symbol) next = TN_DRIVER_CALL(driver, symbol);       \
+        tn_notes_passed(TN_CALL_##symbol, TN_REASON_KIND);                         \
+        tn_cuda_error error = TN_GIVE_WAY(next arguments);                         \
+        if (error == TN_CUDA_SUCCESS) tn_notes_vendor_alloc(*address, size_bytes); \
+        return error;                                                              \
     }
 
 PASS_ALLOC(cuMemAllocPitch_v2,

@@ -112,8 +112,9 @@ static void *stream_of_thread(void *stream)
     {                                                                                 \
         const struct tn_driver *driver = tn_driver_find();                            \
         if (!TN_DRIVER_HAS(driver, symbol)) return TN_CUDA_NOT_INITIALIZED;           \
+        __typeof__(&tn_call_##symbol) next = TN_DRIVER_CALL(driver, symbol);          \
         bool is_new = tn_captures_begin(of_thread(stream));                           \
-        tn_cuda_error error = TN_DRIVER_CALL(driver, symbol) arguments;               \
+        tn_cuda_error error = next arguments;                                         \
         if (error != TN_CUDA_SUCCESS && is_new && tn_captures_end(of_thread(stream))) \
             tn_calls_free_held(driver);                                               \
         return error;                                                                 \

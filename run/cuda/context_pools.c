@@ -83,20 +83,27 @@ static void publish(struct slot *slot, struct tn_ending_pool entry)
 
 /* --- making a pool ----------------------------------------------------------------------------------- */
 
+static tn_cuda_error release_primary(const struct tn_driver *driver, int device)
+{
+    if (TN_DRIVER_HAS(driver, cuDevicePrimaryCtxRelease_v2))
+        return TN_DRIVER_CALL(driver, cuDevicePrimaryCtxRelease_v2)(device);
+    return TN_DRIVER_CALL(driver, cuDevicePrimaryCtxRelease)(device);
+}
+
 /* The driver tells the primary context only by retaining it, which would create one where there is none. */
-static bool is_primary(const struct tn_driver *driver, const void *context, int device)
+static tn_cuda_error find_whether_primary(const struct tn_driver *driver, const void *context,
+                                          int device, bool *is_primary_out)
 {
     unsigned flags;
     int is_active = 0;
     void *primary = NULL;
-    if (driver->get_primary_state(device, &flags, &is_active) != TN_CUDA_SUCCESS || !is_active)
-        return false;
-    if (driver->retain_primary(&primary, device) != TN_CUDA_SUCCESS) return false;
-    if (TN_DRIVER_HAS(driver, cuDevicePrimaryCtxRelease_v2))
-        (void)TN_DRIVER_CALL(driver, cuDevicePrimaryCtxRelease_v2)(device);
-    else
-        (void)TN_DRIVER_CALL(driver, cuDevicePrimaryCtxRelease)(device);
-    return primary == context;
+    tn_cuda_error error = driver->get_primary_state(device, &flags, &is_active);
+    if (error == TN_CUDA_SUCCESS && is_active) {
+        error = driver->retain_primary(&primary, device);
+        if (error == TN_CUDA_SUCCESS) error = release_primary(driver, device);
+    }
+    *is_primary_out = primary == context;
+    return error;
 }
 
 static size_t alignment_for(const struct tn_driver_device *device)
@@ -127,30 +134,42 @@ static tarn_status create_pool(tarn_backend *backend, tarn_pool **pool_out)
     return status;
 }
 
-/* The pool, or none, for a context that is current. Requires: lock. */
-static struct tn_ending_pool make(const struct tn_driver *driver, void *context)
+/* Whether a later attempt may succeed: the host or the driver lacked something. */
+static bool may_pass(tarn_status status)
 {
-    struct tn_ending_pool made = { .context = context, .device = -1 };
-    tarn_backend backend;
-    if (tn_driver_backend_open(driver, context, &backend).status != TARN_STATUS_OK) return made;
-    made.device = ((const struct tn_driver_device *)backend.state)->number;
-    made.is_primary = is_primary(driver, context, made.device);
-    if (create_pool(&backend, &made.pool) != TARN_STATUS_OK) {
-        made.pool = NULL;
-        tarn_backend_close(&backend);
-    }
-    return made;
+    return status == TARN_STATUS_OUT_OF_HOST_MEMORY || status == TARN_STATUS_OUT_OF_MEMORY ||
+           status == TARN_STATUS_VENDOR_ERROR;
 }
 
+/* Makes a pool for a context that is current. Requires: lock. */
+static tarn_status make(const struct tn_driver *driver, void *context, struct tn_ending_pool *made)
+{
+    tarn_backend backend;
+    *made = (struct tn_ending_pool){ .context = context, .device = -1 };
+    tarn_status status = tn_driver_backend_open(driver, context, &backend).status;
+    if (status != TARN_STATUS_OK) return status;
+    made->device = ((const struct tn_driver_device *)backend.state)->number;
+    tn_cuda_error error = find_whether_primary(driver, context, made->device, &made->is_primary);
+    status =
+        error == TN_CUDA_SUCCESS ? create_pool(&backend, &made->pool) : TARN_STATUS_VENDOR_ERROR;
+    if (status == TARN_STATUS_OK) return status;
+    made->pool = NULL;
+    tarn_backend_close(&backend);
+    return status;
+}
+
+/* NULL: there is no slot, or no pool this time. */
 static struct slot *find_or_make(const struct tn_driver *driver, void *context)
 {
+    struct tn_ending_pool made;
     tn_mutex_lock(&lock);
     struct slot *slot = find_slot(context);
-    if (!slot) {
-        slot = find_free_slot();
-        if (slot) publish(slot, make(driver, context));
-        atomic_store(&first_generation, tn_process_generation() + 1);
+    struct slot *free_slot = slot ? NULL : find_free_slot();
+    if (free_slot && !may_pass(make(driver, context, &made))) {
+        slot = free_slot;
+        publish(slot, made);
     }
+    atomic_store(&first_generation, tn_process_generation() + 1);
     tn_mutex_unlock(&lock);
     return slot;
 }

@@ -41,15 +41,26 @@ static bool find(void *library, const char *symbol, void *function_out)
     return function != NULL;
 }
 
+/* Of the intercepted functions those that the pools call. */
+static bool has_required(const struct tn_driver *driver)
+{
+    static const enum tn_call required[] = { TN_CALL_cuMemAlloc_v2, TN_CALL_cuMemFree_v2,
+                                             TN_CALL_cuMemGetInfo_v2,
+                                             TN_CALL_cuDevicePrimaryCtxRelease,
+                                             TN_CALL_cuStreamDestroy_v2 };
+    for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
+        if (!driver->intercepted[required[i]]) return false;
+    }
+    return true;
+}
+
 static void find_functions(struct tn_driver *driver, void *library)
 {
     for (enum tn_call call = 0; call < TN_CALL_COUNT; call++)
         (void)find(library, tn_intercepted[call].symbol, &driver->intercepted[call]);
-    driver->is_complete =
-        TN_DRIVER_HAS(driver, cuMemAlloc_v2) && TN_DRIVER_HAS(driver, cuMemFree_v2) &&
-        TN_DRIVER_HAS(driver, cuMemGetInfo_v2) && TN_DRIVER_HAS(driver, cuStreamDestroy_v2);
+    driver->is_complete = has_required(driver);
 #define FIND(field, symbol, is_required, parameters) \
-    if (!find(library, #symbol, &driver->field) && is_required) driver->is_complete = false;
+    if (!find(library, #symbol, &driver->field) && (is_required)) driver->is_complete = false;
     TN_DRIVER_FUNCTIONS(FIND)
 #undef FIND
 }

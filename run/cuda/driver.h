@@ -101,6 +101,7 @@ struct tn_cuda_access {
 
 struct tn_driver {
     tn_any_function intercepted[TN_CALL_COUNT]; /* NULL: the driver does not have it */
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration */
 #define TN_DRIVER_FIELD(field, symbol, is_required, parameters) tn_cuda_error(*field) parameters;
     TN_DRIVER_FUNCTIONS(TN_DRIVER_FIELD)
 #undef TN_DRIVER_FIELD

@@ -389,6 +389,7 @@ int cuMemAlloc_v2(tn_cuda_address *address, size_t size_bytes)
 }
 
 /* Addresses have no room in 32 bits. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the vendor's type */
 int cuMemAlloc(unsigned *address, unsigned size_bytes)
 {
     (void)address, (void)size_bytes;
@@ -825,11 +826,11 @@ static const struct {
     tn_any_function function;
 } functions[] = {
 #define ENTRY(symbol, name, since, streams, parameters, arguments) \
-    { #symbol, #name, since, TN_STREAMS_##streams, (tn_any_function)symbol },
+    { #symbol, #name, since, TN_STREAMS_##streams, (tn_any_function)(symbol) },
     TN_INTERCEPTED(ENTRY)
 #undef ENTRY
 #define ENTRY(field, symbol, is_required, parameters) \
-    { #symbol, NULL, 2000, TN_STREAMS_ALL, (tn_any_function)symbol },
+    { #symbol, NULL, 2000, TN_STREAMS_ALL, (tn_any_function)(symbol) },
         TN_DRIVER_FUNCTIONS(ENTRY)
 #undef ENTRY
             { "cuInit", NULL, 2000, TN_STREAMS_ALL, (tn_any_function)cuInit },

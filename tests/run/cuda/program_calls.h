@@ -57,6 +57,7 @@ typedef uintptr_t address;
       (address to, address from, size_t size_bytes, void *stream))
 
 struct program_calls {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration */
 #define FIELD(field, symbol, name, has_form, parameters) int(*field) parameters;
     PROGRAM_CALLS(FIELD)
 #undef FIELD
