@@ -138,13 +138,12 @@ static void pass_on(int signal_number, siginfo_t *info, void *context)
 void tn_launch_watch_signals(void)
 {
     for (int i = 0; i < WATCHED_COUNT; i++) {
-        struct sigaction action = { .sa_flags = SA_RESTART };
+        /* Not SA_RESTART: the thread sanitizer runs handlers when a call has returned. */
+        struct sigaction action = { .sa_handler = SIG_DFL };
         sigemptyset(&action.sa_mask);
         if (i < PASSED_COUNT) {
-            action.sa_flags |= SA_SIGINFO;
+            action.sa_flags = SA_SIGINFO;
             action.sa_sigaction = pass_on;
-        } else {
-            action.sa_handler = SIG_DFL;
         }
         sigaction(watched[i], &action, &actions_at_start[i]);
     }
@@ -190,15 +189,11 @@ static _Noreturn void become(char **command, bool is_quiet)
 /* Returns the program's status, as shells do. */
 static int wait_for(pid_t child)
 {
-    siginfo_t info;
     int ended;
-    /* While the ended process is not yet waited for, its number belongs to no other process that a signal could hit. */
-    while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
-    }
-    running = 0;
     while (waitpid(child, &ended, 0) < 0) {
         if (errno != EINTR) return TN_LAUNCH_EXIT_OURS;
     }
+    running = 0;
     return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
 }
 
