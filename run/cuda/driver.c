@@ -12,7 +12,7 @@
 
 static struct tn_driver the_driver;
 static const struct tn_driver *_Atomic found_driver;
-static struct tn_mutex finding = TN_MUTEX_INIT;
+static struct tn_mutex publishing = TN_MUTEX_INIT;
 
 static const char *file_name_of(const char *path)
 {
@@ -65,21 +65,22 @@ static void find_functions(struct tn_driver *driver, void *library)
 #undef FIND
 }
 
-/* The library stays in the process from now on, since the pools call it until the end. */
+/* The library stays in the process from now on, since the pools call it until the end. All look-ups come before the lock:
+ * they take the loader's, which another thread may hold while it waits for this one. */
 static const struct tn_driver *find_in_file(const char *path)
 {
-    tn_mutex_lock(&finding);
-    const struct tn_driver *driver = atomic_load(&found_driver);
-    void *library = NULL;
-    if (!driver && tn_system_symbols_find())
-        library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    if (library) {
-        find_functions(&the_driver, library);
-        driver = &the_driver;
-        atomic_store(&found_driver, driver);
+    struct tn_driver candidate = { .is_complete = false };
+    if (!tn_system_symbols_find()) return NULL;
+    void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    if (!library) return NULL;
+    find_functions(&candidate, library);
+    tn_mutex_lock(&publishing);
+    if (!atomic_load(&found_driver)) {
+        the_driver = candidate;
+        atomic_store(&found_driver, &the_driver);
     }
-    tn_mutex_unlock(&finding);
-    return driver;
+    tn_mutex_unlock(&publishing);
+    return &the_driver;
 }
 
 const struct tn_driver *tn_driver_find(void)
@@ -94,5 +95,6 @@ bool tn_driver_note_library(const void *address)
     if (!dladdr(address, &info) || !info.dli_fname) return false;
     if (strncmp(file_name_of(info.dli_fname), "libcuda.so", strlen("libcuda.so")) != 0)
         return false;
+    if (atomic_load_explicit(&found_driver, memory_order_acquire)) return true;
     return find_in_file(info.dli_fname) != NULL;
 }
