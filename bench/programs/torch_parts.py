@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-What the PyTorch programs to be recorded share: their start, and a small language model.
+Shared by the PyTorch programs to be recorded: how they start and end, and a small language model.
 
 PyTorch asks the vendor for large pieces and hands out tensors itself, so a recording of the vendor's calls would
 show the pieces alone. So start() turns its allocator off: every tensor is an allocation of the vendor's, and every
@@ -28,10 +28,15 @@ def start(program, caching):
     return torch
 
 
-def report(torch, steps, loss):
-    """The line at the end. The tests look for it."""
+def run(program, options, train):
+    """Runs train(torch, options) and prints the loss; the tests look for that line. The answer is the exit status."""
+    torch = start(program, options.caching)
+    if torch is None:
+        return 1
+    loss = train(torch, options)
     torch.cuda.synchronize()
-    print(f"{steps} steps on {torch.cuda.get_device_name()}, PyTorch {torch.__version__}: loss {loss.item():.4f}")
+    print(f"{options.steps} steps on {torch.cuda.get_device_name()}, PyTorch {torch.__version__}: loss {loss.item():.4f}")
+    return 0
 
 
 def make_language_model(torch, width=512, layer_count=8, vocabulary=8192):

@@ -43,14 +43,5 @@ def train(torch, options):
     return loss
 
 
-def main():
-    options = parse_arguments()
-    torch = torch_parts.start("torch_transformer.py", options.caching)
-    if torch is None:
-        return 1
-    torch_parts.report(torch, options.steps, train(torch, options))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(torch_parts.run("torch_transformer.py", parse_arguments(), train))
