@@ -213,7 +213,7 @@ void tn_calls_free_held(const struct tn_driver *driver)
 
 /* --- questions --------------------------------------------------------------------------------------- */
 
-/* What is free in the pools can be had as well as what the device has free. */
+/* The program can have the free memory of the pools as well as that of the device. */
 tn_cuda_error tn_call_cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 {
     const struct tn_driver *driver = tn_driver_find();

@@ -67,7 +67,7 @@ bool tn_context_pools_are_of_parent(void);
 /* Whether this process has made a pool, or has tried to. */
 bool tn_context_pools_are_own(void);
 
-/* What all pools that are there have done. */
+/* The sums over all pools that exist. */
 struct tn_pool_totals tn_context_pools_totals(void);
 
 #endif

@@ -58,7 +58,7 @@ tarn_backend_result tn_driver_result(const struct tn_driver *driver, tn_cuda_err
         tn_visit_end(device, visit_, visit_.error == TN_CUDA_SUCCESS ? (call) : visit_.error); \
     })
 
-/* What an operation answers that takes something, or that gives something back, when the process ends or is a fork. */
+/* The answers when the process ends or is a fork: of an operation that takes, and of one that gives back. */
 #define TN_REFUSE_LATE_TAKE(device)                 \
     if (tn_lifetime_is_over(&(device)->lifetime))   \
     return tn_lifetime_refusal(&(device)->lifetime, \

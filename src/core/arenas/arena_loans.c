@@ -6,7 +6,7 @@
 #include "gather.h"
 
 enum {
-    LOAN_USED_PARTS = 8,
+    LOAN_USED_PARTS = 8, /* a loan holds one of so many parts of the usual chunks */
     LOAN_PARTS =
         4, /* beyond the request, a loan is at most one of so many parts of the largest free region */
     PIECE_BYTES_MIN = 64 << 10, /* smaller free regions are not given back */
@@ -107,7 +107,7 @@ bool tn_arena_note_completed(const struct tarn_pool *pool, struct tn_arena *aren
 
 /* --- borrowing --------------------------------------------------------------------------------- */
 
-/* Chunks that the arena wishes to borrow: an eighth of what is live in it, but not more than half of what it may still keep. */
+/* Chunks that the arena wishes to borrow: an eighth of what is live in it, and at most half of the rest that it may keep. */
 static uint32_t wished_chunks(const struct tarn_pool *pool, const struct tn_arena *arena)
 {
     uint32_t most = tn_arena_lent_chunks_max(pool, arena), lent = arena->lent_chunk_count;
