@@ -397,14 +397,15 @@ static bool take_block(void)
     return false;
 }
 
-/* Fills its slots as far as there are blocks, and frees some now and then, on its own stream or on that of another. */
+/* Fills its slots as far as there are blocks, and frees some now and then, on its own stream or on that of another. Goes
+ * on until the threads have met: on few processors one may have its turns before the next begins. */
 static void *use_all_that_there_is(void *argument)
 {
     struct worker *worker = argument;
     struct random random = random_init(worker->seed);
     unsigned own = (unsigned)(worker->seed % THREADS);
     void *slots[BLOCKS] = { NULL };
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int turn = 0; turn < TURNS || !atomic_load(&were_all_taken); turn++) {
         size_t i = (size_t)random_below(&random, BLOCKS);
         if (slots[i]) {
             tarn_stream stream = STREAM(random_below(&random, 4) == 0 ? (own + 1) % THREADS : own);

@@ -197,6 +197,7 @@ size_t tn_growth_slack_bytes_max(const struct tn_growth_policy *policy,
 size_t tn_growth_slack_bytes(const struct tn_growth_policy *policy,
                              const struct tn_growth_state *state, size_t needed_bytes)
 {
+    TN_ASSERT(needed_bytes > 0);
     size_t most = tn_growth_slack_bytes_max(policy, state);
     most = tn_min(most, tn_min(policy->allocation_bytes_max, state->numbered_bytes_max));
     most = tn_min(most, tn_max(policy->growth_bytes_max, needed_bytes));

@@ -97,8 +97,8 @@ size_t tn_growth_steps_wish_bytes(const struct tn_growth_policy *policy,
 size_t tn_growth_slack_bytes_max(const struct tn_growth_policy *policy,
                                  const struct tn_growth_state *state);
 
-/* Returns the size of a static pool for such a request: a quarter of the slack in whole multiples of the need. 0: there
- * must be none. */
+/* Returns the size of a static pool for such a request: a quarter of the slack in whole multiples of the need,
+ * which is above 0. 0: there must be none. */
 size_t tn_growth_slack_bytes(const struct tn_growth_policy *policy,
                              const struct tn_growth_state *state, size_t needed_bytes);
 
