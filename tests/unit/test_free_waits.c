@@ -55,6 +55,52 @@ static void a_free_waits_for_nothing_where_an_event_covers_all_streams(void **st
     expect_pending(64 * KIB);
 }
 
+/* Up to a sixteenth of the pool, which has 64 KiB here. */
+static void small_frees_share_a_record(void **state)
+{
+    void *blocks[8];
+    for (int i = 0; i < 8; i++)
+        blocks[i] = alloc(1 * KIB);
+    test_backend_take_calls(&backend);
+    for (int i = 0; i < 3; i++)
+        free_one(blocks[i]);
+    expect_no_calls();
+    free_one(blocks[3]);
+    expect_calls(TEST_CALL_EVENT_RECORD_DEVICE, 1);
+    for (int i = 4; i < 7; i++)
+        free_one(blocks[i]);
+    expect_calls(TEST_CALL_EVENT_RECORD_DEVICE, 1);
+    free_one(blocks[7]);
+    expect_calls(TEST_CALL_EVENT_RECORD_DEVICE, 2);
+}
+
+/* The second block is not recorded when it is freed. It serves nobody before the record that comes later. */
+static void an_allocation_records_what_it_needs(void **state)
+{
+    void *large = alloc(63 * KIB), *small = alloc(1 * KIB);
+    free_one(small);
+    expect_calls(TEST_CALL_EVENT_RECORD_DEVICE, 0);
+    assert_ptr_equal(alloc(1 * KIB), small);
+    expect_calls(TEST_CALL_EVENT_RECORD_DEVICE, 1);
+    assert_true(backend.call_counts[TEST_CALL_EVENT_QUERY] >= backend.completes_after);
+    free_one(small);
+    assert_ptr_equal(alloc_on(1 * KIB, A), small);
+    expect_last_wait(A, TEST_BACKEND_DEVICE);
+    free_one(large);
+}
+
+/* Then the pool waits for the device, before it refuses. */
+static void a_later_record_may_fail(void **state)
+{
+    void *large = alloc(63 * KIB), *small = alloc(1 * KIB);
+    free_one(small);
+    backend.fail_call_at[TEST_CALL_EVENT_RECORD_DEVICE] = 1;
+    backend.fail_call_count = 1000000;
+    assert_ptr_equal(alloc(1 * KIB), small);
+    expect_calls(TEST_CALL_SYNCHRONIZE, 1);
+    free_one(large);
+}
+
 static void an_allocation_takes_other_memory_while_work_is_under_way(void **state)
 {
     void *address = alloc(32 * KIB);
@@ -473,6 +519,9 @@ int main(void)
 #define WITH(test, set_up) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         WITH(a_free_waits_for_nothing_where_an_event_covers_all_streams, set_up_with_events),
+        WITH(small_frees_share_a_record, set_up_with_events),
+        WITH(an_allocation_records_what_it_needs, set_up_with_events),
+        WITH(a_later_record_may_fail, set_up_with_events),
         WITH(an_allocation_takes_other_memory_while_work_is_under_way, set_up_with_events),
         WITH(an_allocation_takes_the_memory_once_its_work_is_done, set_up_with_events),
         WITH(the_host_waits_when_nothing_else_is_free, set_up_with_events),

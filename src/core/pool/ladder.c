@@ -368,6 +368,7 @@ static enum tn_served serve_from_awaited(struct tarn_pool *pool, const struct tn
     if (!pool->streams || tn_captures_are_under_way()) return TN_SERVED_NOTHING_FITS;
     if (tn_is_any_stream(request->stream)) return serve_after_waiting(pool, request, address_out);
     enum tn_served served = TN_SERVED_NOTHING_FITS;
+    tn_stream_reuse_record_unnamed(pool);
     tn_pool_lock_and_gather(pool);
     if (tn_pool_find_introduced_stream(pool, request->stream, &taken.stream)) {
         served = take_fit(pool, request, find_awaited_fit(pool, request, taken.stream), &taken);
@@ -600,7 +601,7 @@ static tarn_status try_rungs(struct tarn_pool *pool, const struct tn_request *re
     tarn_stream refused = NULL;
     tarn_backend_result result = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
     if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
-    tn_stream_reuse_record_callers(pool, &request->stream, 1, false);
+    tn_stream_reuse_record_callers(pool, &request->stream, 1, 0);
     enum tn_served served = serve_from_held(pool, request, address_out);
     if (served == TN_SERVED) return TARN_STATUS_OK;
     if (served == TN_SERVED_NO_HOST_MEMORY) return fail_for_host_memory(request);

@@ -296,7 +296,7 @@ static TN_COLD tarn_status resize_slowly(struct resize *resize)
     if (result.status == TARN_STATUS_OK) {
         resize->is_introduced = true;
         outcome = gather_and_resize(resize);
-        tn_stream_reuse_record_callers(pool, &resize->stream, 1, resize->has_freed);
+        tn_stream_reuse_record_callers(pool, &resize->stream, 1, resize->has_freed ? SIZE_MAX : 0);
     }
     tn_pool_unlock_growth(pool);
     if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);

@@ -9,11 +9,12 @@
  * with free_waits name the right one at once.
  *
  *     stream a    ── k(x) ──┐
- *     stream b    ── k(x) ──┴ ●                free x: one event for all streams
+ *     stream b    ── k(x) ──┴ ●                after free x: one event for all streams
  *                             ╎
  *     host                    └─ wait ─ alloc y: y may be x, and any stream may use it
  *
- * So memory of a free is never handed out before its event. All else, such as times and records, is as for the vendor's
+ * So memory of a free is never handed out before its event. Small frees share one: it is recorded when they are a part of
+ * the pool, or when an allocation needs them. All else, such as times and records, is as for the vendor's
  * streams. The functions below stand for the backend's operations on streams, and take made-up streams as well. A
  * made-up stream may come to a pool without free_waits.
  *

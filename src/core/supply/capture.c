@@ -174,6 +174,6 @@ tarn_status tn_capture_release(struct tarn_pool *pool, tarn_capture capture,
     TN_ASSERT(are_known);
     if (are_known) release(pool, capture, dependency);
     tn_pool_unlock(pool);
-    tn_stream_reuse_record_callers(pool, streams, stream_count, true);
+    tn_stream_reuse_record_callers(pool, streams, stream_count, SIZE_MAX);
     return TARN_STATUS_OK;
 }

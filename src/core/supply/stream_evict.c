@@ -259,6 +259,7 @@ static bool forget_idle(struct tarn_pool *pool, uint32_t kept_streams)
 bool tn_stream_evict_make_room(struct tarn_pool *pool, uint32_t *kept_streams)
 {
     if (!pool->streams || tn_stream_table_has_room(pool->streams)) return true;
+    tn_stream_reuse_record_unnamed(pool);
     tn_stream_reuse_poll_numbers(pool);
     uint32_t others = forgettable(pool->streams) & ~*kept_streams;
     bool has_room = forget_idle(pool, *kept_streams) ||

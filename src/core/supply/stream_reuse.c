@@ -195,14 +195,29 @@ static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry
     bool is_recorded = record(pool, entry).status == TARN_STATUS_OK;
     /* A thread frees on its own stream without growth_lock, so it may free more here at any time. */
     entry->is_all_recorded = is_recorded && tn_pool_records_frees(pool, entry->name.handle);
+    if (is_recorded) entry->unrecorded_bytes = 0;
     tn_pool_lock_and_gather(pool);
     entry->is_wanted = false;
     tn_pool_unlock(pool);
 }
 
-void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
-                                    size_t stream_count, bool has_freed)
+/* Unnamed frees share a record until they are this part of what the pool holds. */
+#define UNRECORDED_PART 16
+
+/* Whether the record of unnamed frees may come later: another free makes it, or an allocation that needs their memory. */
+static bool can_wait(const struct tarn_pool *pool, struct tn_stream_entry *entry,
+                     size_t freed_bytes)
 {
+    if (!tn_is_any_stream(entry->name.handle)) return false;
+    size_t most = pool->own.stats.footprint_bytes / UNRECORDED_PART;
+    if (!tn_add_fits(entry->unrecorded_bytes, freed_bytes, &entry->unrecorded_bytes)) return false;
+    return entry->unrecorded_bytes < most;
+}
+
+void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
+                                    size_t stream_count, size_t freed_bytes)
+{
+    bool has_freed = freed_bytes > 0;
     if (!pool->streams) return;
     for (size_t i = 0; i < stream_count; i++) {
         uint32_t stream;
@@ -212,17 +227,24 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
         if (!is_known) continue; /* evicted by this call */
         struct tn_stream_entry *entry = &pool->streams->streams[stream];
         if (entry->state != TN_STREAM_STATE_CALLERS) continue;
-        bool has_to_record = has_freed && tn_pool_records_frees(pool, streams[i]);
+        bool has_to_record = has_freed && tn_pool_records_frees(pool, streams[i]) &&
+                             !can_wait(pool, entry, freed_bytes);
         /* A capture of another stream bears a record. Where frees are not recorded later, it is made all the same. It
          * does not bear a record of the whole device. */
         bool may_record =
             !tn_captures_are_under_way() || (has_to_record && !tn_is_any_stream(streams[i]));
-        if (!may_record) {
-            entry->is_all_recorded = entry->is_all_recorded && !has_freed;
-        } else if (has_to_record || entry->is_wanted) {
-            record_callers(pool, entry);
-        }
+        if (has_freed) entry->is_all_recorded = false;
+        if (may_record && (has_to_record || entry->is_wanted)) record_callers(pool, entry);
     }
+}
+
+void tn_stream_reuse_record_unnamed(struct tarn_pool *pool)
+{
+    if (!pool->streams || tn_captures_are_under_way()) return;
+    uint32_t number =
+        tn_stream_table_search(pool->streams, (struct tn_stream_name){ TN_ANY_STREAM_FREES, 0 });
+    if (number == TN_STREAM_NONE || pool->streams->streams[number].is_all_recorded) return;
+    record_callers(pool, &pool->streams->streams[number]);
 }
 
 /* --- completion ------------------------------------------------------------------------------- */
@@ -385,6 +407,7 @@ bool tn_stream_reuse_is_under_way(const struct tarn_pool *pool)
 void tn_stream_reuse_settle(struct tarn_pool *pool, uint32_t streams)
 {
     if (!pool->streams || tn_captures_are_under_way() || !tn_stream_reuse_has_events(pool)) return;
+    tn_stream_reuse_record_unnamed(pool);
     uint32_t time = take_time(pool);
     for (uint32_t i = 0; i < pool->streams->number_end; i++) {
         struct tn_stream_entry *entry = &pool->streams->streams[i];

@@ -98,10 +98,14 @@ uint32_t tn_stream_reuse_unrecorded(const struct tarn_pool *pool, uint32_t strea
  * requires the pool's lock, and the arenas gathered. */
 void tn_stream_reuse_want(struct tarn_pool *pool, uint32_t stream);
 
-/* Records on the callers' streams among these where another stream asked for it; after a free (has_freed), in
- * a pool whose streams end unannounced, on all of them. This call has introduced the streams. */
+/* Records on the callers' streams among these where another stream asked for it. After a free of freed_bytes, in a pool
+ * whose streams end unannounced, records on all of them. Unnamed frees are recorded when a part of the pool has come
+ * together. freed_bytes is 0 if nothing was freed. This call has introduced the streams. */
 void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
-                                    size_t stream_count, bool has_freed);
+                                    size_t stream_count, size_t freed_bytes);
+
+/* Records unnamed frees that are not recorded yet, but not while a stream is captured. */
+void tn_stream_reuse_record_unnamed(struct tarn_pool *pool);
 
 /* Makes the stream wait for the dependency, all of whose streams must be reachable or recorded. At most one
  * record and one wait for each stream that it has not waited for yet. Returns OK; NOT_SUPPORTED: the vendor
