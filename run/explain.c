@@ -4,11 +4,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/text/escape.h"
 #include "../recorders/launch.h"
 
 /* --- nothing ------------------------------------------------------------------------------------------ */
@@ -38,17 +36,6 @@ void tn_explain_nothing(const struct tn_reports *reports, int status)
 
 /* --- all ---------------------------------------------------------------------------------------------- */
 
-/* Escapes a text for a terminal, in place of the old one. */
-static void escape(char **text)
-{
-    const char *from = *text ? *text : "";
-    size_t room_bytes = 4 * strlen(from) + 1;
-    char *to = tn_launch_require(malloc(room_bytes));
-    tn_escape_text(to, room_bytes, from);
-    free(*text);
-    *text = to;
-}
-
 static const char *plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
@@ -63,10 +50,7 @@ static void print_caught(const struct tn_report *report)
 {
     int symbol_width = (int)strlen("caught"), route_width = 0;
     for (size_t i = 0; i < report->caught_count; i++) {
-        struct tn_report_catch *caught = &report->caught[i];
-        escape(&caught->symbol);
-        escape(&caught->route);
-        escape(&caught->library);
+        const struct tn_report_catch *caught = &report->caught[i];
         symbol_width = (int)tn_max((size_t)symbol_width, strlen(caught->symbol));
         route_width = (int)tn_max((size_t)route_width, strlen(caught->route));
     }
@@ -82,12 +66,8 @@ static void print_caught(const struct tn_report *report)
 static void print_passed(const struct tn_report *report)
 {
     int width = (int)strlen("passed through");
-    for (size_t i = 0; i < report->passed_count; i++) {
-        struct tn_report_pass *passed = &report->passed[i];
-        escape(&passed->symbol);
-        escape(&passed->reason);
-        width = (int)tn_max((size_t)width, strlen(passed->symbol));
-    }
+    for (size_t i = 0; i < report->passed_count; i++)
+        width = (int)tn_max((size_t)width, strlen(report->passed[i].symbol));
     if (report->passed_count == 0) return;
     fprintf(stderr, "  %-*s  %10s  %s\n", width, "passed through", "calls", "because");
     for (size_t i = 0; i < report->passed_count; i++) {
@@ -100,8 +80,7 @@ static void print_passed(const struct tn_report *report)
 void tn_explain_print(const struct tn_reports *reports)
 {
     for (size_t i = 0; i < reports->count; i++) {
-        struct tn_report *report = &reports->reports[i];
-        escape(&report->program);
+        const struct tn_report *report = &reports->reports[i];
         tn_launch_tell("process %" PRIu64 ", %s: %" PRIu64 " allocation%s, %" PRIu64
                        " free%s, %" PRIu64 " vendor call%s; at most %.1f MiB live, %.1f MiB held",
                        report->process, report->program, report->alloc_count,

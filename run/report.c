@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* report: each function reads one kind of JSON object, member by member. Unknown members are skipped. */
+/* report: a JSON object for each process. Members that are not known here are left alone. */
 #include "report.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "json_reader.h"
+#include <jansson.h>
+
+#include "base/text/escape.h"
+
 #include "../recorders/launch.h"
 
 /* --- the folder --------------------------------------------------------------------------------------- */
@@ -65,111 +67,65 @@ void tn_report_begin_run(void)
 
 /* --- one report --------------------------------------------------------------------------------------- */
 
-/* A member that comes twice counts as it comes last. */
-static void read_text(struct tn_json *json, char **text)
+/* A text of the object, from malloc, escaped for a terminal. */
+static char *text_of(const json_t *object, const char *key)
 {
-    free(*text);
-    *text = tn_json_read_text(json);
+    const char *from = json_string_value(json_object_get(object, key));
+    size_t room_bytes = from ? 4 * strlen(from) + 1 : 1;
+    char *to = tn_launch_require(malloc(room_bytes));
+    tn_escape_text(to, room_bytes, from ? from : "");
+    return to;
 }
 
-static void read_catch(struct tn_json *json, struct tn_report_catch *caught)
+static uint64_t number_of(const json_t *object, const char *key)
 {
-    tn_json_enter(json, '{');
-    while (tn_json_next(json, '}')) {
-        char *key = tn_json_read_key(json);
-        if (strcmp(key, "symbol") == 0)
-            read_text(json, &caught->symbol);
-        else if (strcmp(key, "route") == 0)
-            read_text(json, &caught->route);
-        else if (strcmp(key, "library") == 0)
-            read_text(json, &caught->library);
-        else
-            tn_json_skip(json);
-        free(key);
+    json_int_t number = json_integer_value(json_object_get(object, key));
+    return number > 0 ? (uint64_t)number : 0;
+}
+
+/* Returns the elements of an array, all zero, and how many there are. */
+static void *elements_of(const json_t *array, size_t element_bytes, size_t *count_out)
+{
+    *count_out = json_array_size(array);
+    return *count_out == 0 ? NULL : tn_launch_require(calloc(*count_out, element_bytes));
+}
+
+static void read_caught(const json_t *array, struct tn_report *report)
+{
+    report->caught = elements_of(array, sizeof *report->caught, &report->caught_count);
+    for (size_t i = 0; i < report->caught_count; i++) {
+        const json_t *caught = json_array_get(array, i);
+        report->caught[i] =
+            (struct tn_report_catch){ text_of(caught, "symbol"), text_of(caught, "route"),
+                                      text_of(caught, "library") };
     }
 }
 
-static void read_pass(struct tn_json *json, struct tn_report_pass *passed)
+static void read_passed(const json_t *array, struct tn_report *report)
 {
-    tn_json_enter(json, '{');
-    while (tn_json_next(json, '}')) {
-        char *key = tn_json_read_key(json);
-        if (strcmp(key, "symbol") == 0)
-            read_text(json, &passed->symbol);
-        else if (strcmp(key, "reason") == 0)
-            read_text(json, &passed->reason);
-        else if (strcmp(key, "count") == 0)
-            passed->count = tn_json_read_number(json);
-        else
-            tn_json_skip(json);
-        free(key);
+    report->passed = elements_of(array, sizeof *report->passed, &report->passed_count);
+    for (size_t i = 0; i < report->passed_count; i++) {
+        const json_t *passed = json_array_get(array, i);
+        report->passed[i] =
+            (struct tn_report_pass){ text_of(passed, "symbol"), text_of(passed, "reason"),
+                                     number_of(passed, "count") };
     }
 }
 
-/* Returns a place for one element more, which is zero. */
-static void *grow(void *elements, size_t count, size_t element_bytes)
+static struct tn_report read_report(const json_t *json)
 {
-    char *grown = tn_launch_require(reallocarray(elements, count + 1, element_bytes));
-    memset(grown + count * element_bytes, 0, element_bytes);
-    return grown;
-}
-
-static void read_all_caught(struct tn_json *json, struct tn_report *report)
-{
-    tn_json_enter(json, '[');
-    while (tn_json_next(json, ']')) {
-        report->caught = grow(report->caught, report->caught_count, sizeof *report->caught);
-        read_catch(json, &report->caught[report->caught_count++]);
-    }
-}
-
-static void read_all_passed(struct tn_json *json, struct tn_report *report)
-{
-    tn_json_enter(json, '[');
-    while (tn_json_next(json, ']')) {
-        report->passed = grow(report->passed, report->passed_count, sizeof *report->passed);
-        read_pass(json, &report->passed[report->passed_count++]);
-    }
-}
-
-/* Returns the number that has this key in the file. NULL: it is no number that is known. */
-static uint64_t *number_of(struct tn_report *report, const char *key)
-{
-    const struct {
-        const char *key;
-        uint64_t *number;
-    } numbers[] = {
-        { "pid", &report->process },
-        { "allocations", &report->alloc_count },
-        { "frees", &report->free_count },
-        { "vendor_calls", &report->vendor_call_count },
-        { "peak_live_bytes", &report->peak_live_bytes },
-        { "peak_held_bytes", &report->peak_held_bytes },
+    struct tn_report report = {
+        .process = number_of(json, "pid"),
+        .program = text_of(json, "program"),
+        .alloc_count = number_of(json, "allocations"),
+        .free_count = number_of(json, "frees"),
+        .vendor_call_count = number_of(json, "vendor_calls"),
+        .peak_live_bytes = number_of(json, "peak_live_bytes"),
+        .peak_held_bytes = number_of(json, "peak_held_bytes"),
     };
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (strcmp(key, numbers[i].key) == 0) return numbers[i].number;
-    }
-    return NULL;
-}
-
-static void read_report(struct tn_json *json, struct tn_report *report)
-{
-    tn_json_enter(json, '{');
-    while (tn_json_next(json, '}')) {
-        char *key = tn_json_read_key(json);
-        uint64_t *number = number_of(report, key);
-        if (number)
-            *number = tn_json_read_number(json);
-        else if (strcmp(key, "program") == 0)
-            read_text(json, &report->program);
-        else if (strcmp(key, "caught") == 0)
-            read_all_caught(json, report);
-        else if (strcmp(key, "passed") == 0)
-            read_all_passed(json, report);
-        else
-            tn_json_skip(json);
-        free(key);
-    }
+    read_caught(json_object_get(json, "caught"), &report);
+    read_passed(json_object_get(json, "passed"), &report);
+    return report;
 }
 
 static void fini_report(struct tn_report *report)
@@ -190,22 +146,6 @@ static void fini_report(struct tn_report *report)
 
 /* --- all of a run ------------------------------------------------------------------------------------- */
 
-/* Returns the whole text of a file from malloc. NULL: it cannot be read, see errno. */
-static char *read_file(const char *path)
-{
-    char *text = NULL;
-    size_t size_bytes = 0;
-    FILE *file = fopen(path, "re");
-    if (!file) return NULL;
-    /* No JSON has a byte of zero. */
-    ssize_t length = getdelim(&text, &size_bytes, '\0', file);
-    bool is_empty = length < 0 && feof(file);
-    fclose(file);
-    if (length >= 0) return text;
-    free(text);
-    return is_empty ? tn_launch_text("%s", "") : NULL;
-}
-
 /* Whether the process of this number wrote the file, in the run. */
 static bool is_report(const char *name)
 {
@@ -218,23 +158,20 @@ static bool is_report(const char *name)
 
 static void add_report(struct tn_reports *reports, const char *name)
 {
-    const char *process = strchr(name, '.') + 1;
+    json_error_t error;
     char *path = tn_launch_text("%s/%s", folder_path, name);
-    char *text = read_file(path);
-    struct tn_report report = { 0 };
-    struct tn_json json = tn_json_of(text ? text : "");
-    if (text) read_report(&json, &report);
-    if (!text) {
-        tn_launch_tell("the report of process %s cannot be read: %s", process, strerror(errno));
-    } else if (!tn_json_is_whole(&json)) {
-        tn_launch_tell("the report of process %s is left out: it is damaged, or not complete",
-                       process);
-        fini_report(&report);
+    json_t *json = json_load_file(path, 0, &error);
+    if (json) {
+        reports->reports = tn_launch_require(
+            reallocarray(reports->reports, reports->count + 1, sizeof *reports->reports));
+        reports->reports[reports->count++] = read_report(json);
+    } else if (json_error_code(&error) == json_error_out_of_memory) {
+        tn_launch_require(NULL);
     } else {
-        reports->reports = grow(reports->reports, reports->count, sizeof *reports->reports);
-        reports->reports[reports->count++] = report;
+        tn_launch_tell("the report of process %s is left out: %s", strchr(name, '.') + 1,
+                       error.text);
     }
-    free(text);
+    json_decref(json);
     free(path);
 }
 

@@ -34,7 +34,7 @@ struct tn_report_pass {
     uint64_t count;
 };
 
-/* Texts that the file lacks are empty, numbers 0. */
+/* Texts are escaped for a terminal. Those that the file lacks are empty, numbers 0. */
 struct tn_report {
     uint64_t process;
     char *program;
@@ -59,7 +59,7 @@ void tn_report_create_folder(void);
 /* Sets the environment so that the next run writes reports, apart from those of earlier runs. */
 void tn_report_begin_run(void);
 
-/* Reads the reports of the run. A report that cannot be read, or is damaged, is left out, and a line says so. */
+/* Reads the reports of the run. A report that cannot be read is left out, and a line says why. */
 struct tn_reports tn_reports_read(void);
 
 void tn_reports_fini(struct tn_reports *reports);
