@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* check_types: what run/cuda declares of the driver is as in cuda.h. It compiles, or not. */
+/* check_types: what run/preload declares of the driver is as in cuda.h. It compiles, or not. */
 #define __CUDA_API_VERSION_INTERNAL /* the older functions are declared as well */
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
-#include "../../../run/cuda/driver.h"
+#include "../../../run/preload/vendor.h"
 
 #define SAME(ours, vendors) _Static_assert((long long)(ours) == (long long)(vendors), #vendors)
 #define SAME_FIELD(our_type, our_field, type, field)            \

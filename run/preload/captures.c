@@ -11,7 +11,7 @@
 #include "base/process.h"
 #include "base/sync.h"
 
-#include "driver.h"
+#include "vendor.h"
 
 #define CAPTURES_MAX 256 /* further ones are not seen */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* driver_range: ranges of addresses. They are there if the driver has all functions for them and the device says so. */
-#include "driver_backend.h"
+/* vendor_range: ranges of addresses. They are there if the driver has all functions for them and the device says so. */
+#include "vendor_backend.h"
 
 #include "backend_common/operation.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* driver_visit: calls in the backend's context, and what the driver's answers mean. */
-#include "driver_backend.h"
+/* vendor_visit: calls in the backend's context, and what the driver's answers mean. */
+#include "vendor_backend.h"
 
 #include "notes.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * driver_stream: streams and events of a context, and data in their order. A tarn_stream is a CUstream, a tarn_event a
+ * vendor_stream: streams and events of a context, and data in their order. A tarn_stream is a CUstream, a tarn_event a
  * CUevent. Events keep no time.
  */
-#include "driver_backend.h"
+#include "vendor_backend.h"
 
 #include "backend_common/operation.h"
 

@@ -19,7 +19,7 @@
 
 #include "tarn/tarn.h"
 
-#include "driver.h"
+#include "vendor.h"
 #include "notes.h"
 
 /* Contexts that can have a pool at one time. Memory of further ones is the driver's. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * report: at the exit of the process, what the library has done, as a JSON object in the file that TARN_RUN_REPORT names,
+ * process_report: at the exit of the process, what the library has done, as a JSON object in the file that TARN_RUN_REPORT names,
  * with ".<process>" behind it. A process that ends in another way than by exit leaves none; neither does a fork, unless
  * it has used the driver itself.
  *

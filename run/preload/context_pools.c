@@ -8,7 +8,7 @@
 #include "base/process.h"
 #include "base/sync.h"
 
-#include "driver_backend.h"
+#include "vendor_backend.h"
 
 struct slot {
     void *_Atomic context;

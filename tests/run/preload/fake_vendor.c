@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * fake_cuda: libcuda.so.1 over the simulated devices, as far as programs and the preloaded library call it.
+ * fake_vendor: libcuda.so.1 over the simulated devices, as far as programs and the preloaded library call it.
  *
  * What is modelled besides memory, streams and events: contexts, primary and others, a stack of them in each thread; that
  * a context takes its memory and streams with it; which functions cuGetProcAddress hands out for a name, a version and
  * flags; that a capture becomes invalid by calls that it prohibits. cuMemFree waits for its device, as the driver does.
  *
- * The declarations are those of run/cuda/intercepted.h; check_types.c compares them with cuda.h. An array's description is its
+ * The declarations are those of run/preload/intercepted.h; check_types.c compares them with cuda.h. An array's description is its
  * size here, a size_t.
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../run/cuda/driver.h"
+#include "../../../run/preload/vendor.h"
 
 #include "../../sim/sim_device.h"
 

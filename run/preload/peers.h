@@ -10,7 +10,7 @@
 #ifndef TN_PEERS_H
 #define TN_PEERS_H
 
-#include "driver.h"
+#include "vendor.h"
 
 /* The context is about to end. */
 void tn_peers_forget(const void *context);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * driver: the functions of the process's libcuda, past everything that is interposed. The library is never linked and
+ * vendor: the functions of the process's libcuda, past everything that is interposed. The library is never linked and
  * never loaded by tarn: it is there when the program uses it.
  *
  * Threads: any. Cost: finding it again is a load.

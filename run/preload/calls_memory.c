@@ -16,7 +16,7 @@
 
 #include "captures.h"
 #include "context_pools.h"
-#include "driver.h"
+#include "vendor.h"
 #include "give_way.h"
 #include "notes.h"
 #include "own_pools.h"

@@ -8,7 +8,7 @@
 
 #include "base/compiler.h"
 
-#include "driver.h"
+#include "vendor.h"
 #include "intercepted.h"
 #include "notes.h"
 #include "system_symbols.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * driver_backend: memory and properties of a context.
+ * vendor_backend: memory and properties of a context.
  *
  * Cost: that of the driver's calls. A release first waits until the context has finished all its work.
  */
-#include "driver_backend.h"
+#include "vendor_backend.h"
 
 #include "backend_common/operation.h"
 #include "backend_common/opening.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* report: written by a destructor of the library. */
-#include "report.h"
+/* process_report: written by a destructor of the library. */
+#include "process_report.h"
 
 #include <errno.h>
 #include <inttypes.h>

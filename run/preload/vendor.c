@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* driver: over the system's loader. */
-#include "driver.h"
+/* vendor: over the system's loader. */
+#include "vendor.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * driver_backend: the device memory of one context, by the driver's own functions: a backend without CUDA's runtime.
+ * vendor_backend: the device memory of one context, by the driver's own functions: a backend without CUDA's runtime.
  *
- *     driver_backend.c   memory, properties, opening
- *     driver_range.c     ranges of addresses, into which memory is mapped
- *     driver_stream.c    streams, events, data
- *     driver_visit.c     making a call in the backend's context; what answers mean
+ *     vendor_backend.c   memory, properties, opening
+ *     vendor_range.c     ranges of addresses, into which memory is mapped
+ *     vendor_stream.c    streams, events, data
+ *     vendor_visit.c     making a call in the backend's context; what answers mean
  *
  * It follows src/backend_cuda and src/backend_cuda_hip, whose heads tell why a call is made as it is.
  *
@@ -20,7 +20,7 @@
 
 #include "backend_common/lifetime.h"
 
-#include "driver.h"
+#include "vendor.h"
 
 struct tn_driver_device {
     const struct tn_driver *driver;

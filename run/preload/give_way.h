@@ -6,7 +6,7 @@
 #ifndef TN_GIVE_WAY_H
 #define TN_GIVE_WAY_H
 
-#include "driver.h"
+#include "vendor.h"
 #include "notes.h"
 
 /* Whether the answer is a lack of memory, and pools have given some back since. */
