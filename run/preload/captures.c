@@ -39,7 +39,7 @@ __attribute__((constructor)) static void watch_forks(void)
 
 static struct capture capture_of(void *stream)
 {
-    return (struct capture){ stream, stream == TN_CUDA_STREAM_PER_THREAD ? tn_thread_token() : 0 };
+    return (struct capture){ stream, stream == TN_STREAM_PER_THREAD ? tn_thread_token() : 0 };
 }
 
 /* Returns the count if the stream is not captured. Requires: lock. */

@@ -3,7 +3,7 @@
  * captures: streams that the program captures into graphs.
  *
  * While one is captured, a pool may not record an event for all streams: that makes the capture invalid. So allocations go
- * to the driver, which knows what a capture allows, and frees of a pool's memory are held until no stream is captured.
+ * to the vendor, which knows what a capture allows, and frees of a pool's memory are held until no stream is captured.
  *
  * Threads: any. Cost: whether a stream is captured is a load.
  */
@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* A stream's handle, or TN_CUDA_STREAM_PER_THREAD for the calling thread's own stream. False: it is captured already, or
+/* A stream's handle, or TN_STREAM_PER_THREAD for the calling thread's own stream. False: it is captured already, or
  * too many streams are. */
 bool tn_captures_begin(void *stream);
 

@@ -83,30 +83,7 @@ static void publish(struct slot *slot, struct tn_ending_pool entry)
 
 /* --- making a pool ----------------------------------------------------------------------------------- */
 
-static tn_cuda_error release_primary(const struct tn_driver *driver, int device)
-{
-    if (TN_DRIVER_HAS(driver, cuDevicePrimaryCtxRelease_v2))
-        return TN_DRIVER_CALL(driver, cuDevicePrimaryCtxRelease_v2)(device);
-    return TN_DRIVER_CALL(driver, cuDevicePrimaryCtxRelease)(device);
-}
-
-/* The driver tells the primary context only by retaining it, which would create one where there is none. */
-static tn_cuda_error find_whether_primary(const struct tn_driver *driver, const void *context,
-                                          int device, bool *is_primary_out)
-{
-    unsigned flags;
-    int is_active = 0;
-    void *primary = NULL;
-    tn_cuda_error error = driver->get_primary_state(device, &flags, &is_active);
-    if (error == TN_CUDA_SUCCESS && is_active) {
-        error = driver->retain_primary(&primary, device);
-        if (error == TN_CUDA_SUCCESS) error = release_primary(driver, device);
-    }
-    *is_primary_out = primary == context;
-    return error;
-}
-
-static size_t alignment_for(const struct tn_driver_device *device)
+static size_t alignment_for(const struct tn_vendor_device *device)
 {
     size_t alignment_bytes = TARN_ALIGNMENT_BYTES_DEFAULT;
     while (alignment_bytes < device->texture_alignment_bytes &&
@@ -118,7 +95,7 @@ static size_t alignment_for(const struct tn_driver_device *device)
 static tarn_status create_pool(tarn_backend *backend, tarn_pool **pool_out)
 {
     char name[TARN_LABEL_BYTES_MAX + 1];
-    const struct tn_driver_device *device = backend->state;
+    const struct tn_vendor_device *device = backend->state;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = backend;
     options.alignment_bytes = alignment_for(device);
@@ -126,7 +103,7 @@ static tarn_status create_pool(tarn_backend *backend, tarn_pool **pool_out)
     options.rank_count = TARN_RANKS_BY_LAUNCHER;
     options.reads_environment = true;
     options.name = name;
-    snprintf(name, sizeof name, "CUDA device %d", device->number);
+    snprintf(name, sizeof name, TN_VENDOR_NAME " device %d", device->number);
     tarn_status status = tarn_pool_create(&options, pool_out);
     /* The user has set a variable, and would wait for its effect. */
     if (status == TARN_STATUS_INVALID_ENVIRONMENT)
@@ -134,7 +111,7 @@ static tarn_status create_pool(tarn_backend *backend, tarn_pool **pool_out)
     return status;
 }
 
-/* Whether a later attempt may succeed: the host or the driver lacked something. */
+/* Whether a later attempt may succeed: the host or the vendor lacked something. */
 static bool may_pass(tarn_status status)
 {
     return status == TARN_STATUS_OUT_OF_HOST_MEMORY || status == TARN_STATUS_OUT_OF_MEMORY ||
@@ -142,16 +119,17 @@ static bool may_pass(tarn_status status)
 }
 
 /* Makes a pool for a context that is current. Requires: lock. */
-static tarn_status make(const struct tn_driver *driver, void *context, struct tn_ending_pool *made)
+static tarn_status make(const struct tn_vendor *vendor, void *context, struct tn_ending_pool *made)
 {
     tarn_backend backend;
     *made = (struct tn_ending_pool){ .context = context, .device = -1 };
-    tarn_status status = tn_driver_backend_open(driver, context, &backend).status;
+    tarn_status status = tn_vendor_backend_open(vendor, context, &backend).status;
     if (status != TARN_STATUS_OK) return status;
-    made->device = ((const struct tn_driver_device *)backend.state)->number;
-    tn_cuda_error error = find_whether_primary(driver, context, made->device, &made->is_primary);
+    made->device = ((const struct tn_vendor_device *)backend.state)->number;
+    tn_vendor_error error =
+        tn_vendor_find_whether_primary(vendor, context, made->device, &made->is_primary);
     status =
-        error == TN_CUDA_SUCCESS ? create_pool(&backend, &made->pool) : TARN_STATUS_VENDOR_ERROR;
+        error == TN_ERROR_SUCCESS ? create_pool(&backend, &made->pool) : TARN_STATUS_VENDOR_ERROR;
     if (status == TARN_STATUS_OK) return status;
     made->pool = NULL;
     tarn_backend_close(&backend);
@@ -159,13 +137,13 @@ static tarn_status make(const struct tn_driver *driver, void *context, struct tn
 }
 
 /* NULL: there is no slot, or no pool this time. */
-static struct slot *find_or_make(const struct tn_driver *driver, void *context)
+static struct slot *find_or_make(const struct tn_vendor *vendor, void *context)
 {
     struct tn_ending_pool made;
     tn_mutex_lock(&lock);
     struct slot *slot = find_slot(context);
     struct slot *free_slot = slot ? NULL : find_free_slot();
-    if (free_slot && !may_pass(make(driver, context, &made))) {
+    if (free_slot && !may_pass(make(vendor, context, &made))) {
         slot = free_slot;
         publish(slot, made);
     }
@@ -182,19 +160,19 @@ void tn_context_pools_refuse(void *context)
     tn_mutex_unlock(&lock);
 }
 
-static void *current_context(const struct tn_driver *driver)
+static void *current_context(const struct tn_vendor *vendor)
 {
     void *context = NULL;
-    if (!driver->is_complete) return NULL;
-    return driver->get_context(&context) == TN_CUDA_SUCCESS ? context : NULL;
+    if (!vendor->is_complete) return NULL;
+    return tn_vendor_get_context(vendor, &context) == TN_ERROR_SUCCESS ? context : NULL;
 }
 
-enum tn_reason tn_context_pools_find(const struct tn_driver *driver, tarn_pool **pool_out)
+enum tn_reason tn_context_pools_find(const struct tn_vendor *vendor, tarn_pool **pool_out)
 {
-    void *context = current_context(driver);
+    void *context = current_context(vendor);
     if (!context) return TN_REASON_NO_CONTEXT;
     struct slot *slot = find_slot(context);
-    if (!slot) slot = find_or_make(driver, context);
+    if (!slot) slot = find_or_make(vendor, context);
     if (!slot || !slot->pool) return TN_REASON_NO_POOL;
     *pool_out = slot->pool;
     return TN_REASON_COUNT;
@@ -235,26 +213,26 @@ static tarn_status free_in_others(const struct slot *tried, const struct free_ca
     return is_elsewhere(status) ? TARN_STATUS_FOREIGN_ADDRESS : status;
 }
 
-static tarn_status free_anywhere(const struct tn_driver *driver, const struct free_call *call)
+static tarn_status free_anywhere(const struct tn_vendor *vendor, const struct free_call *call)
 {
-    void *context = current_context(driver);
+    void *context = current_context(vendor);
     const struct slot *slot = context ? find_slot(context) : NULL;
     tarn_status status = TARN_STATUS_FOREIGN_ADDRESS;
     if (slot && slot->pool) status = free_in(slot->pool, call);
     return is_elsewhere(status) ? free_in_others(slot, call) : status;
 }
 
-tarn_status tn_context_pools_free(const struct tn_driver *driver, void *address)
+tarn_status tn_context_pools_free(const struct tn_vendor *vendor, void *address)
 {
     struct free_call call = { .address = address };
-    return free_anywhere(driver, &call);
+    return free_anywhere(vendor, &call);
 }
 
-tarn_status tn_context_pools_free_on(const struct tn_driver *driver, void *address,
+tarn_status tn_context_pools_free_on(const struct tn_vendor *vendor, void *address,
                                      tarn_stream stream)
 {
     struct free_call call = { .address = address, .stream = stream, .has_stream = true };
-    return free_anywhere(driver, &call);
+    return free_anywhere(vendor, &call);
 }
 
 /* --- walks over all pools ---------------------------------------------------------------------------- */
@@ -321,11 +299,11 @@ size_t tn_context_pools_free_bytes(int device)
     return call.sum;
 }
 
-int tn_context_pools_current_device(const struct tn_driver *driver)
+int tn_context_pools_current_device(const struct tn_vendor *vendor)
 {
     int device;
-    if (!driver->is_complete) return -1;
-    return driver->get_context_device(&device) == TN_CUDA_SUCCESS ? device : -1;
+    if (!vendor->is_complete) return -1;
+    return tn_vendor_get_device(vendor, &device) == TN_ERROR_SUCCESS ? device : -1;
 }
 
 static bool add_totals(void *argument, struct slot *slot)
@@ -400,4 +378,13 @@ void tn_context_pools_abandon(struct tn_ending_pool ending)
     (void)add_totals(&totals, &slot);
     tn_notes_pool_ended(&totals);
     (void)tarn_pool_abandon(ending.pool);
+}
+
+tn_vendor_error tn_context_pools_end(struct tn_ending_pool ending, tn_vendor_error error)
+{
+    if (error == TN_ERROR_SUCCESS)
+        tn_context_pools_abandon(ending);
+    else
+        tn_context_pools_put_back(ending);
+    return error;
 }

@@ -9,8 +9,8 @@
 #include "notes.h"
 
 const struct tn_intercepted tn_intercepted[TN_CALL_COUNT] = {
-#define ENTRY(symbol, name, since, streams, parameters, arguments) \
-    { #symbol, #name, since, TN_STREAMS_##streams, (tn_any_function)tn_call_##symbol },
+#define ENTRY(function, symbol, name, since, streams, parameters, arguments) \
+    { #symbol, #name, since, TN_STREAMS_##streams, (tn_any_function)tn_call_##function },
     TN_INTERCEPTED(ENTRY)
 #undef ENTRY
 };
@@ -44,11 +44,11 @@ enum tn_call tn_intercepted_find_version(const char *name, int version, bool is_
 
 /* --- the symbols that programs link ------------------------------------------------------------------ */
 
-#define EXPORT(symbol, name, since, streams, parameters, arguments)         \
-    __attribute__((visibility("default"))) tn_cuda_error symbol parameters; \
-    __attribute__((visibility("default"))) tn_cuda_error symbol parameters  \
-    {                                                                       \
-        tn_notes_linked(TN_CALL_##symbol, TN_CALLER);                       \
-        return tn_call_##symbol arguments;                                  \
+#define EXPORT(function, symbol, name, since, streams, parameters, arguments) \
+    __attribute__((visibility("default"))) tn_vendor_error symbol parameters; \
+    __attribute__((visibility("default"))) tn_vendor_error symbol parameters  \
+    {                                                                         \
+        tn_notes_linked(TN_CALL_##function, TN_CALLER);                       \
+        return tn_call_##function arguments;                                  \
     }
 TN_INTERCEPTED(EXPORT)

@@ -98,14 +98,14 @@ uint64_t tn_notes_vendor_call_count(void)
     return atomic_load_explicit(&vendor_call_count, memory_order_relaxed);
 }
 
-/* --- memory that the driver serves ------------------------------------------------------------------- */
+/* --- memory that the vendor serves ------------------------------------------------------------------- */
 
 static size_t larger(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
 
-static void note_alloc(tn_cuda_address address, size_t size_bytes)
+static void note_alloc(tn_vendor_address address, size_t size_bytes)
 {
     uint64_t stale_bytes; /* memory that went with its context */
     if (tn_number_map_take(&vendor_sizes, address, &stale_bytes))
@@ -117,14 +117,14 @@ static void note_alloc(tn_cuda_address address, size_t size_bytes)
     vendor_totals.held_bytes_max = vendor_totals.live_bytes_max;
 }
 
-void tn_notes_vendor_alloc(tn_cuda_address address, size_t size_bytes)
+void tn_notes_vendor_alloc(tn_vendor_address address, size_t size_bytes)
 {
     tn_mutex_lock(&lock);
     note_alloc(address, size_bytes);
     tn_mutex_unlock(&lock);
 }
 
-void tn_notes_vendor_free(tn_cuda_address address)
+void tn_notes_vendor_free(tn_vendor_address address)
 {
     uint64_t size_bytes;
     tn_mutex_lock(&lock);

@@ -3,7 +3,7 @@
  * notes: what the library has caught and passed on, for the report at the end of the process.
  *
  * Threads: any. Cost: a linked symbol that was noted before costs a load, a call that is passed on an atomic addition.
- * Memory that the driver serves costs a lock and a look-up: its call takes microseconds.
+ * Memory that the vendor serves costs a lock and a look-up: its call takes microseconds.
  */
 #ifndef TN_NOTES_H
 #define TN_NOTES_H
@@ -19,24 +19,24 @@
 enum tn_route {
     TN_ROUTE_LINKED,
     TN_ROUTE_DLSYM,
-    TN_ROUTE_GET_PROC_ADDRESS
+    TN_ROUTE_ADDRESS /* the vendor's own look-up */
 };
 
-/* Why a call went to the driver. X(reason, text) */
+/* Why a call went to the vendor. X(reason, text) */
 #define TN_REASONS(X)                                                          \
     X(ASKED, "TARN_RUN_PASS is set")                                           \
-    X(KIND, "memory of this kind stays the driver's")                          \
+    X(KIND, "memory of this kind stays the " TN_VENDOR_WORD "'s")              \
     X(OLD, "the 32-bit interface from before CUDA 3.2")                        \
     X(ZERO, "zero bytes, or nowhere to write the address")                     \
     X(NO_CONTEXT, "no context is current")                                     \
     X(NO_POOL, "no pool could be made")                                        \
-    X(FORKED, "the driver was in use before the fork")                         \
+    X(FORKED, "the " TN_VENDOR_WORD " was in use before the fork")             \
     X(CAPTURE, "a stream is captured")                                         \
     X(NO_MEMORY, "the pool could not serve it")                                \
-    X(NOT_OURS, "the driver's own memory")                                     \
-    X(OWN_POOLS, "the program has set up the driver's pools")                  \
+    X(NOT_OURS, "the " TN_VENDOR_WORD "'s own memory")                         \
+    X(OWN_POOLS, "the program has set up the " TN_VENDOR_WORD "'s pools")      \
     X(HANDLE, "a handle for other processes stands for the whole static pool") \
-    X(NESTED, "called while a pool calls the driver")
+    X(NESTED, "called while a pool calls the " TN_VENDOR_WORD)
 
 enum tn_reason {
 #define TN_REASON_ENUMERATOR(reason, text) TN_REASON_##reason,
@@ -60,12 +60,12 @@ static inline void tn_notes_linked(enum tn_call call, const void *caller)
 
 void tn_notes_passed(enum tn_call call, enum tn_reason reason);
 
-/* A call of the driver that a pool makes, or that is passed on. */
+/* A call of the vendor that a pool makes, or that is passed on. */
 void tn_notes_vendor_call(void);
 
-/* Memory that the driver serves. If the host has no memory to remember it, it does not count. */
-void tn_notes_vendor_alloc(tn_cuda_address address, size_t size_bytes);
-void tn_notes_vendor_free(tn_cuda_address address);
+/* Memory that the vendor serves. If the host has no memory to remember it, it does not count. */
+void tn_notes_vendor_alloc(tn_vendor_address address, size_t size_bytes);
+void tn_notes_vendor_free(tn_vendor_address address);
 
 /* Adds up what pools have done that end before the process does. */
 struct tn_pool_totals {
@@ -87,7 +87,7 @@ struct tn_caught tn_notes_get_caught(size_t index);
 uint64_t tn_notes_passed_count(enum tn_call call, enum tn_reason reason);
 uint64_t tn_notes_vendor_call_count(void);
 
-/* The totals of pools that have ended, and of the memory that the driver has served. */
+/* The totals of pools that have ended, and of the memory that the vendor has served. */
 struct tn_pool_totals tn_notes_totals(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pass: whether a call goes to the driver whatever it asks for; and calls that a pool makes, in which nothing is served.
+ * pass: whether a call goes to the vendor whatever it asks for; and calls that a pool makes, in which nothing is served.
  *
  * Threads: any. Cost: some loads.
  */

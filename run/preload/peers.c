@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* peers: a list of contexts; the call that adds to it. */
+/* peers: a list of contexts. */
 #include "peers.h"
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include "base/process.h"
 #include "base/sync.h"
 
-#include "notes.h"
+#include "vendor_backend.h"
 
 #define PEERS_MAX 64 /* further contexts are not waited for */
 
@@ -58,16 +58,14 @@ void tn_peers_forget(const void *context)
     tn_mutex_unlock(&lock);
 }
 
-static void wait_for(const struct tn_driver *driver, void *context)
+static void wait_for(const struct tn_vendor *vendor, void *context)
 {
-    void *popped;
-    tn_notes_vendor_call();
-    if (driver->push_context(context) != TN_CUDA_SUCCESS) return;
-    (void)driver->synchronize();
-    (void)driver->pop_context(&popped);
+    struct tn_visit visit = tn_visit_begin(vendor, context);
+    if (visit.error == TN_ERROR_SUCCESS) (void)vendor->synchronize();
+    tn_visit_end(vendor, visit);
 }
 
-void tn_peers_wait(const struct tn_driver *driver)
+void tn_peers_wait(const struct tn_vendor *vendor)
 {
     void *copy[PEERS_MAX];
     if (atomic_load_explicit(&peer_count, memory_order_relaxed) == 0) return;
@@ -77,18 +75,13 @@ void tn_peers_wait(const struct tn_driver *driver)
         copy[i] = peers[i];
     tn_mutex_unlock(&lock);
     for (size_t i = 0; i < count; i++)
-        wait_for(driver, copy[i]);
+        wait_for(vendor, copy[i]);
 }
 
-/* The current context becomes a peer. */
-tn_cuda_error tn_call_cuCtxEnablePeerAccess(void *other, unsigned flags)
+void tn_peers_note_current(const struct tn_vendor *vendor)
 {
     void *context = NULL;
-    const struct tn_driver *driver = tn_driver_find();
-    if (!TN_DRIVER_HAS(driver, cuCtxEnablePeerAccess)) return TN_CUDA_NOT_INITIALIZED;
-    tn_cuda_error error = TN_DRIVER_CALL(driver, cuCtxEnablePeerAccess)(other, flags);
-    if (error == TN_CUDA_SUCCESS && driver->is_complete &&
-        driver->get_context(&context) == TN_CUDA_SUCCESS && context)
+    if (vendor->is_complete && tn_vendor_get_context(vendor, &context) == TN_ERROR_SUCCESS &&
+        context)
         note(context);
-    return error;
 }

@@ -16,7 +16,7 @@
 #include "context_pools.h"
 #include "notes.h"
 
-static const char *const route_names[] = { "linked", "dlsym", "cuGetProcAddress" };
+static const char *const route_names[] = { "linked", "dlsym", TN_VENDOR_ADDRESS_ROUTE };
 
 static const char *const reason_texts[TN_REASON_COUNT] = {
 #define TEXT(reason, text) text,
@@ -87,7 +87,7 @@ static void write_passed(FILE *file)
     fputs("]", file);
 }
 
-void tn_report_write(FILE *file)
+void tn_process_report_write(FILE *file)
 {
     struct tn_pool_totals ended = tn_notes_totals(), live = tn_context_pools_totals();
     fprintf(file, "{\"pid\": %ld, \"program\": ", (long)getpid());
@@ -117,7 +117,7 @@ static bool write_to(const char *path)
 {
     FILE *file = fopen(path, "we");
     if (!file) return false;
-    tn_report_write(file);
+    tn_process_report_write(file);
     bool is_written = ferror(file) == 0;
     return fclose(file) == 0 && is_written;
 }
@@ -127,7 +127,7 @@ __attribute__((destructor)) static void write_at_exit(void)
     char *path = NULL;
     bool is_fork = tn_process_generation() != generation_at_start;
     if (!report_file || (is_fork && !tn_context_pools_are_own())) return;
-    if (asprintf(&path, "%s.%ld", report_file, (long)getpid()) < 0) return;
+    if (asprintf(&path, "%s.%ld" TN_VENDOR_REPORT_SUFFIX, report_file, (long)getpid()) < 0) return;
     if (!write_to(path)) fprintf(stderr, "tarn: cannot write %s: %s\n", path, strerror(errno));
     free(path);
 }

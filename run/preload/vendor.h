@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * vendor: the functions of the process's libcuda, past everything that is interposed. The library is never linked and
- * never loaded by tarn: it is there when the program uses it.
+ * vendor: the functions of the process's libcuda or libamdhip64, past everything that is interposed. That library is never
+ * linked and never loaded by tarn: it is there when the program uses it.
  *
  * Threads: any. Cost: finding it again is a load.
  */
-#ifndef TN_DRIVER_H
-#define TN_DRIVER_H
+#ifndef TN_VENDOR_H
+#define TN_VENDOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,119 +14,105 @@
 
 #include "intercepted.h"
 
-/* Of CUresult. */
+/* Of CUresult and hipError_t, which have the same numbers. */
 enum {
-    TN_CUDA_SUCCESS = 0,
-    TN_CUDA_INVALID_VALUE = 1,
-    TN_CUDA_OUT_OF_MEMORY = 2,
-    TN_CUDA_NOT_INITIALIZED = 3,
-    TN_CUDA_DEINITIALIZED = 4,
-    TN_CUDA_NO_DEVICE = 100,
-    TN_CUDA_INVALID_DEVICE = 101,
-    TN_CUDA_INVALID_HANDLE = 400,
-    TN_CUDA_NOT_READY = 600,
-    TN_CUDA_NOT_SUPPORTED = 801,
-    TN_CUDA_CAPTURE_WRONG_THREAD = 908,
-    TN_CUDA_UNKNOWN = 999
+    TN_ERROR_SUCCESS = 0,
+    TN_ERROR_INVALID_VALUE = 1,
+    TN_ERROR_OUT_OF_MEMORY = 2,
+    TN_ERROR_NOT_INITIALIZED = 3,
+    TN_ERROR_DEINITIALIZED = 4,
+    TN_ERROR_NO_DEVICE = 100,
+    TN_ERROR_INVALID_DEVICE = 101,
+    TN_ERROR_INVALID_HANDLE = 400,
+    TN_ERROR_NOT_READY = 600,
+    TN_ERROR_NOT_SUPPORTED = 801,
+    TN_ERROR_CAPTURE_WRONG_THREAD = 908,
+    TN_ERROR_UNKNOWN = 999
 };
 
-#define TN_CUDA_STREAM_LEGACY     ((void *)1)
-#define TN_CUDA_STREAM_PER_THREAD ((void *)2)
+#define TN_GRANULARITY_MINIMUM     0
+#define TN_GRANULARITY_RECOMMENDED 1
 
-/* CUmemLocation, CUmemAllocationProp and CUmemAccessDesc. */
-struct tn_cuda_location {
+#define TN_STREAM_LEGACY     ((void *)1)
+#define TN_STREAM_PER_THREAD ((void *)2)
+
+/* CUmemLocation, CUmemAllocationProp and CUmemAccessDesc, and HIP's hipMemLocation, hipMemAllocationProp and
+ * hipMemAccessDesc, which end earlier or are the same. */
+struct tn_vendor_location {
     int type, number;
 };
 
-struct tn_cuda_memory {
+struct tn_vendor_memory {
     int type;
     int handle_types;
-    struct tn_cuda_location location;
+    struct tn_vendor_location location;
     void *unused;
     unsigned char flags[8];
 };
 
-struct tn_cuda_access {
-    struct tn_cuda_location location;
+struct tn_vendor_access {
+    struct tn_vendor_location location;
     int flags;
 };
 
-/* Functions that the pools call, besides those that are intercepted.
- * X(field, symbol, is it required?, parameters) */
-#define TN_DRIVER_FUNCTIONS(X)                                                                 \
-    X(get_version, cuDriverGetVersion, true, (int *version))                                   \
-    X(get_error_name, cuGetErrorName, true, (tn_cuda_error error, const char **name))          \
-    X(get_device_name, cuDeviceGetName, true, (char *name, int bytes, int device))             \
-    X(get_total_bytes, cuDeviceTotalMem_v2, true, (size_t * bytes, int device))                \
-    X(get_attribute, cuDeviceGetAttribute, true, (int *value, int attribute, int device))      \
-    X(get_context, cuCtxGetCurrent, true, (void **context))                                    \
-    X(get_context_device, cuCtxGetDevice, true, (int *device))                                 \
-    X(push_context, cuCtxPushCurrent_v2, true, (void *context))                                \
-    X(pop_context, cuCtxPopCurrent_v2, true, (void **context))                                 \
-    X(synchronize, cuCtxSynchronize, true, (void))                                             \
-    X(get_primary_state, cuDevicePrimaryCtxGetState, true,                                     \
-      (int device, unsigned *flags, int *is_active))                                           \
-    X(retain_primary, cuDevicePrimaryCtxRetain, true, (void **context, int device))            \
-    X(stream_create, cuStreamCreate, true, (void **stream, unsigned flags))                    \
-    X(stream_synchronize, cuStreamSynchronize, true, (void *stream))                           \
-    X(stream_wait_event, cuStreamWaitEvent, true, (void *stream, void *event, unsigned flags)) \
-    X(stream_context, cuStreamGetCtx, false, (void *stream, void **context))                   \
-    X(stream_id, cuStreamGetId, false, (void *stream, unsigned long long *id))                 \
-    X(event_create, cuEventCreate, true, (void **event, unsigned flags))                       \
-    X(event_destroy, cuEventDestroy_v2, true, (void *event))                                   \
-    X(event_record, cuEventRecord, true, (void *event, void *stream))                          \
-    X(event_query, cuEventQuery, true, (void *event))                                          \
-    X(event_synchronize, cuEventSynchronize, true, (void *event))                              \
-    X(record_context, cuCtxRecordEvent, false, (void *context, void *event))                   \
-    X(fill, cuMemsetD8Async, true,                                                             \
-      (tn_cuda_address address, unsigned char value, size_t size_bytes, void *stream))         \
-    X(copy, cuMemcpyAsync, true,                                                               \
-      (tn_cuda_address destination, tn_cuda_address source, size_t size_bytes, void *stream))  \
-    X(get_pointer_attribute, cuPointerGetAttribute, true,                                      \
-      (void *value, int attribute, tn_cuda_address address))                                   \
-    X(get_granularity, cuMemGetAllocationGranularity, false,                                   \
-      (size_t * bytes, const struct tn_cuda_memory *memory, int option))                       \
-    X(address_reserve, cuMemAddressReserve, false,                                             \
-      (tn_cuda_address * address, size_t size_bytes, size_t alignment_bytes,                   \
-       tn_cuda_address wanted, uint64_t flags))                                                \
-    X(address_free, cuMemAddressFree, false, (tn_cuda_address address, size_t size_bytes))     \
-    X(release, cuMemRelease, false, (uint64_t handle))                                         \
-    X(map, cuMemMap, false,                                                                    \
-      (tn_cuda_address address, size_t size_bytes, size_t offset_bytes, uint64_t handle,       \
-       uint64_t flags))                                                                        \
-    X(unmap, cuMemUnmap, false, (tn_cuda_address address, size_t size_bytes))                  \
-    X(set_access, cuMemSetAccess, false,                                                       \
-      (tn_cuda_address address, size_t size_bytes, const struct tn_cuda_access *access,        \
-       size_t count))
-
-struct tn_driver {
-    tn_any_function intercepted[TN_CALL_COUNT]; /* NULL: the driver does not have it */
+struct tn_vendor {
+    tn_any_function intercepted[TN_CALL_COUNT]; /* NULL: the vendor does not have it */
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration */
-#define TN_DRIVER_FIELD(field, symbol, is_required, parameters) tn_cuda_error(*field) parameters;
-    TN_DRIVER_FUNCTIONS(TN_DRIVER_FIELD)
-#undef TN_DRIVER_FIELD
+#define TN_VENDOR_FIELD(result, field, symbol, is_required, parameters) result(*field) parameters;
+    TN_VENDOR_FUNCTIONS(TN_VENDOR_FIELD)
+#undef TN_VENDOR_FIELD
     bool is_complete; /* all that is required is there */
 };
 
-/* The driver's own function of that symbol. */
-#define TN_DRIVER_HAS(driver, symbol) ((driver) && (driver)->intercepted[TN_CALL_##symbol])
-#define TN_DRIVER_CALL(driver, symbol) \
-    ((__typeof__(&tn_call_##symbol))(driver)->intercepted[TN_CALL_##symbol])
+/* The vendor's own function. */
+#define TN_VENDOR_HAS(vendor, function) ((vendor) && (vendor)->intercepted[TN_CALL_##function])
+#define TN_VENDOR_CALL(vendor, function) \
+    ((__typeof__(&tn_call_##function))(vendor)->intercepted[TN_CALL_##function])
 
-/* NULL: no libcuda is in the process. */
-const struct tn_driver *tn_driver_find(void);
+/* NULL: the vendor's library is not in the process. */
+const struct tn_vendor *tn_vendor_find(void);
 
-/* Whether an address lies in a libcuda. The first such address settles which one is the process's. */
-bool tn_driver_note_library(const void *address);
+/* Whether an address lies in a library of the vendor's. The first such address settles which one is the process's. */
+bool tn_vendor_note_library(const void *address);
 
 /* Whether an address lies in this library. */
-bool tn_driver_is_own(const void *address);
+bool tn_vendor_is_own(const void *address);
 
 /* Whether an address lies in a library whose file name begins so. */
-bool tn_driver_is_in_library(const void *address, const char *begin);
+bool tn_vendor_is_in_library(const void *address, const char *begin);
 
-/* Not of the table: the range of an allocation, where the driver tells that of the static pool around it. */
-tn_cuda_error tn_call_address_range_of_allocation(tn_cuda_address *base, size_t *size_bytes,
-                                                  tn_cuda_address address);
+/* --- where vendors differ: cuda_context.c, hip_context.c ----------------------------------------------- */
+
+/* HIP's programs have no contexts. There a context stands for a device, and is never NULL. */
+
+/* The context that is current in the calling thread, or NULL. */
+tn_vendor_error tn_vendor_get_context(const struct tn_vendor *vendor, void **context_out);
+/* The device of the current context. */
+tn_vendor_error tn_vendor_get_device(const struct tn_vendor *vendor, int *device_out);
+
+/* Makes a context current, and after that the one that was current before. */
+tn_vendor_error tn_vendor_enter(const struct tn_vendor *vendor, void *context);
+void tn_vendor_leave(const struct tn_vendor *vendor, void *previous);
+
+/* Whether a context is the device's primary one. */
+tn_vendor_error tn_vendor_find_whether_primary(const struct tn_vendor *vendor, const void *context,
+                                               int device, bool *is_primary_out);
+
+/* The context of a stream. Where the vendor does not tell, *context_out stays. */
+tn_vendor_error tn_vendor_find_stream_context(const struct tn_vendor *vendor, void *stream,
+                                              void **context_out);
+
+/* Records an event after all work of a context. NOT_SUPPORTED: the vendor has no such call. */
+tn_vendor_error tn_vendor_record_context(const struct tn_vendor *vendor, void *context,
+                                         void *event);
+
+tn_vendor_error tn_vendor_copy_async(const struct tn_vendor *vendor, tn_vendor_address destination,
+                                     tn_vendor_address source, size_t size_bytes, void *stream);
+
+/* The name of an error that a call of a pool's has answered. The program's next question does not find that error. */
+const char *tn_vendor_take_error(const struct tn_vendor *vendor, tn_vendor_error error);
+
+/* What a caller gets in place of a function of the table. */
+tn_any_function tn_vendor_replacement_for(enum tn_call call, const void *caller);
 
 #endif

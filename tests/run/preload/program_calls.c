@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* program_calls: each of the ways. With PROGRAM_IS_LINKED the program links libcuda, and has that way alone. */
+/* program_calls: each of the ways. With PROGRAM_IS_LINKED the program links the library, and has that way alone. */
 #include "program_calls.h"
 
 #include <dlfcn.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct program_calls cuda;
+struct program_calls vendor;
 
 #ifdef PROGRAM_IS_LINKED
 
@@ -17,7 +17,7 @@ PROGRAM_CALLS(DECLARE)
 
 bool program_calls_find(const char *way)
 {
-#define SET(field, symbol, name, has_form, parameters) cuda.field = symbol;
+#define SET(field, symbol, name, has_form, parameters) vendor.field = symbol;
     PROGRAM_CALLS(SET)
 #undef SET
     return strcmp(way, "linked") == 0;
@@ -35,52 +35,69 @@ static void *find(const char *symbol)
     exit(1);
 }
 
-static int (*get_address)(const char *, void **, int, uint64_t, int *);
-static int (*get_address_11)(const char *, void **, int, uint64_t);
+/* A look-up of the vendor's. */
+struct lookup {
+    const char *way, *symbol;
+    int version;
+    uint64_t flags;
+    bool has_status; /* it has the last parameter */
+};
 
-static void *ask(const char *name, int version, uint64_t flags)
+static const struct lookup lookups[] = { PROGRAM_LOOKUPS };
+
+static int (*get_address)(const char *, void **, int, uint64_t, int *);
+static int (*get_address_without)(const char *, void **, int, uint64_t);
+
+static void *ask(const struct lookup *lookup, const char *name, uint64_t flags)
 {
     void *found = NULL;
-    int is_found = 7;
-    int error = get_address ? get_address(name, &found, version, flags, &is_found)
-                            : get_address_11(name, &found, version, flags);
-    if (error == 0 && found && (!get_address || is_found == 0)) return found;
-    fprintf(stderr, "cuGetProcAddress does not find %s: %d\n", name, error);
+    int status = 7;
+    int error = lookup->has_status ? get_address(name, &found, lookup->version, flags, &status)
+                                   : get_address_without(name, &found, lookup->version, flags);
+    if (error == 0 && found && (!lookup->has_status || status == 0)) return found;
+    fprintf(stderr, "%s does not find %s: %d\n", lookup->symbol, name, error);
     exit(1);
 }
 
-static void ask_for_all(int version, uint64_t flags)
+static void ask_for_all(const struct lookup *lookup)
+{
+    void *found = find(lookup->symbol);
+    if (lookup->has_status)
+        memcpy(&get_address, &found, sizeof found);
+    else
+        memcpy(&get_address_without, &found, sizeof found);
+#define SET(field, symbol, name, has_form, parameters)          \
+    found = ask(lookup, #name, (has_form) ? lookup->flags : 0); \
+    memcpy(&vendor.field, &found, sizeof found);
+    PROGRAM_CALLS(SET)
+#undef SET
+}
+
+static void find_all(void)
 {
     void *found;
-#define SET(field, symbol, name, has_form, parameters)   \
-    found = ask(#name, version, (has_form) ? flags : 0); \
-    memcpy(&cuda.field, &found, sizeof found);
+#define SET(field, symbol, name, has_form, parameters) \
+    found = find(#symbol);                             \
+    memcpy(&vendor.field, &found, sizeof found);
     PROGRAM_CALLS(SET)
 #undef SET
 }
 
 bool program_calls_find(const char *way)
 {
-    void *found;
-    library = dlopen("libcuda.so.1", RTLD_NOW);
+    library = dlopen(PROGRAM_LIBRARY, RTLD_NOW);
     if (!library) fprintf(stderr, "%s\n", dlerror());
     if (!library) return false;
     if (strcmp(way, "dlsym") == 0) {
-#define SET(field, symbol, name, has_form, parameters) \
-    found = find(#symbol);                             \
-    memcpy(&cuda.field, &found, sizeof found);
-        PROGRAM_CALLS(SET)
-#undef SET
+        find_all();
         return true;
     }
-    bool is_11 = strcmp(way, "proc11") == 0, is_of_threads = strcmp(way, "proc_of_threads") == 0;
-    found = find(is_11 ? "cuGetProcAddress" : "cuGetProcAddress_v2");
-    if (is_11)
-        memcpy(&get_address_11, &found, sizeof found);
-    else
-        memcpy(&get_address, &found, sizeof found);
-    ask_for_all(is_11 ? 12040 : 13000, is_of_threads ? 2 : 0);
-    return is_11 || is_of_threads || strcmp(way, "proc") == 0;
+    for (size_t i = 0; i < sizeof lookups / sizeof *lookups; i++) {
+        if (strcmp(way, lookups[i].way) != 0) continue;
+        ask_for_all(&lookups[i]);
+        return true;
+    }
+    return false;
 }
 
 #endif

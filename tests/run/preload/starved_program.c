@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * starved_program: each allocation of host memory by libtarn_run_cuda.so fails once, in turn. The program still gets
- * memory of the device, from a pool or the driver, and can free it.
+ * starved_program: each allocation of host memory by a library of tarn's fails once, in turn. The program still gets
+ * memory of the device, from a pool or the vendor, and can free it.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -52,7 +52,7 @@ void *calloc(size_t count, size_t size_bytes)
 static int find_library(struct dl_phdr_info *info, size_t bytes, void *argument)
 {
     (void)bytes, (void)argument;
-    if (!strstr(info->dlpi_name, "libtarn_run_cuda")) return 0;
+    if (!strstr(info->dlpi_name, "libtarn_run_")) return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
@@ -72,42 +72,39 @@ static void *stream;
 static void free_in_capture(address *block)
 {
     void *graph;
-    EXPECT(cuda.begin_capture(stream, 2) == 0);
+    EXPECT(vendor.begin_capture(stream, 2) == 0);
     sim_capture_exchange_mode(SIM_CAPTURE_MODE_RELAXED);
-    if (cuda.free(*block) == 0) *block = 0;
-    EXPECT(cuda.end_capture(stream, &graph) == 0);
+    if (vendor.free(*block) == 0) *block = 0;
+    EXPECT(vendor.end_capture(stream, &graph) == 0);
 }
 
 static void work(void)
 {
     address blocks[BLOCKS] = { 0 };
-    EXPECT(cuda.stream_create(&stream, 1) == 0);
+    EXPECT(vendor.stream_create(&stream, 1) == 0);
     for (size_t i = 0; i < BLOCKS; i++) {
         size_t size_bytes = (i % 10 + 1) * 1000;
-        int error = i % 2 ? cuda.alloc(&blocks[i], size_bytes)
-                          : cuda.alloc_async(&blocks[i], size_bytes, stream);
+        int error = i % 2 ? vendor.alloc(&blocks[i], size_bytes)
+                          : vendor.alloc_async(&blocks[i], size_bytes, stream);
         EXPECT(error == 0 && blocks[i]);
     }
     free_in_capture(&blocks[0]);
     for (size_t i = 0; i < BLOCKS; i++) {
         if (!blocks[i]) continue;
-        int error = i % 3 ? cuda.free(blocks[i]) : cuda.free_async(blocks[i], stream);
-        if (error != 0) EXPECT(cuda.free(blocks[i]) == 0);
+        int error = i % 3 ? vendor.free(blocks[i]) : vendor.free_async(blocks[i], stream);
+        if (error != 0) EXPECT(vendor.free(blocks[i]) == 0);
     }
-    EXPECT(cuda.stream_destroy(stream) == 0);
-    EXPECT(cuda.primary_reset(0) == 0);
+    EXPECT(vendor.stream_destroy(stream) == 0);
+    EXPECT(program_reset() == 0);
     EXPECT(sim_alive(SIM_THING_MEMORY) == 0);
     EXPECT(sim_misuse_count() == 0);
 }
 
 int main(void)
 {
-    void *primary;
     EXPECT(dl_iterate_phdr(find_library, NULL) == 1);
     EXPECT(program_calls_find("proc"));
-    EXPECT(cuda.init(0) == 0);
-    EXPECT(cuda.primary_retain(&primary, 0) == 0);
-    EXPECT(cuda.context_set(primary) == 0);
+    program_start();
     do {
         failing++;
         allocation_count = 0;
