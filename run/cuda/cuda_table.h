@@ -26,6 +26,12 @@
 
 #define TN_GRANULARITY TN_GRANULARITY_MINIMUM
 
+/* The driver aligns to its granularity by itself. */
+#define TN_RESERVE_ALIGNMENT(device) 0
+
+/* Whether an unmapping of nothing is harmless. */
+#define TN_MAY_UNMAP_NOTHING true
+
 /* X(function, symbol, name, since version, default stream, parameters, arguments) */
 #define TN_INTERCEPTED(X)                                                                          \
     X(get_address_11, cuGetProcAddress, cuGetProcAddress, 11030, ALL,                              \

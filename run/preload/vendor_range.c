@@ -28,7 +28,7 @@ size_t tn_vendor_range_granularity(const struct tn_vendor_device *device)
     size_t granularity_bytes = 0;
     if (!vendor->get_granularity || !vendor->address_reserve || !vendor->address_free ||
         !vendor->release || !vendor->map || !vendor->unmap || !vendor->set_access ||
-        !TN_VENDOR_HAS(vendor, create_memory))
+        !vendor->get_pointer_attribute || !TN_VENDOR_HAS(vendor, create_memory))
         return 0;
     tn_vendor_error error =
         vendor->get_attribute(&has_ranges, TN_ATTRIBUTE_HAS_RANGES, device->number);
@@ -47,7 +47,8 @@ tarn_backend_result tn_vendor_range_reserve(void *state, size_t size_bytes, void
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     TN_REFUSE_LATE_TAKE(device);
     tarn_backend_result result =
-        TN_VISIT(device, device->vendor->address_reserve(&address, size_bytes, 0, 0, 0));
+        TN_VISIT(device, device->vendor->address_reserve(&address, size_bytes,
+                                                         TN_RESERVE_ALIGNMENT(device), 0, 0));
     if (result.status == TARN_STATUS_OK) *address_out = (void *)address;
     return result;
 }
@@ -61,6 +62,14 @@ tarn_backend_result tn_vendor_range_release(void *state, void *address, size_t s
     return TN_VISIT(device, device->vendor->address_free((tn_vendor_address)address, size_bytes));
 }
 
+/* Asked before an unmapping: CUDA's driver 580 answers an unmapping of nothing with success, and crashes when memory
+ * that it no longer knows is mapped. HIP's runtime crashes at once. */
+static tn_vendor_error check_mapped(const struct tn_vendor *vendor, tn_vendor_address address)
+{
+    tn_vendor_address start;
+    return vendor->get_pointer_attribute(&start, ATTRIBUTE_RANGE_START, address);
+}
+
 static tn_vendor_error map(const struct tn_vendor_device *device, tn_vendor_address address,
                            size_t size_bytes, uint64_t handle)
 {
@@ -69,7 +78,9 @@ static tn_vendor_error map(const struct tn_vendor_device *device, tn_vendor_addr
     tn_vendor_error error = vendor->map(address, size_bytes, 0, handle, 0);
     if (error != TN_ERROR_SUCCESS) return error;
     error = vendor->set_access(address, size_bytes, &access, 1);
-    if (error != TN_ERROR_SUCCESS) (void)vendor->unmap(address, size_bytes);
+    if (error != TN_ERROR_SUCCESS &&
+        (TN_MAY_UNMAP_NOTHING || check_mapped(vendor, address) == TN_ERROR_SUCCESS))
+        (void)vendor->unmap(address, size_bytes);
     return error;
 }
 
@@ -101,17 +112,13 @@ tarn_backend_result tn_vendor_range_map(void *state, void *address, size_t size_
     return result;
 }
 
-/* First asks whether memory is mapped there: CUDA's driver 580 answers an unmapping of nothing with success, and crashes when
- * memory that it no longer knows is mapped. If the memory cannot be released, it is mapped again, so that nothing has
- * changed. */
+/* If the memory cannot be released, it is mapped again, so that nothing has changed. */
 static tn_vendor_error unmap(const struct tn_vendor_device *device, tn_vendor_address address,
                              size_t size_bytes, uint64_t handle)
 {
     const struct tn_vendor *vendor = device->vendor;
-    tn_vendor_address start;
     tn_vendor_error error = vendor->synchronize();
-    if (error == TN_ERROR_SUCCESS)
-        error = vendor->get_pointer_attribute(&start, ATTRIBUTE_RANGE_START, address);
+    if (error == TN_ERROR_SUCCESS) error = check_mapped(vendor, address);
     if (error == TN_ERROR_SUCCESS) error = vendor->unmap(address, size_bytes);
     if (error != TN_ERROR_SUCCESS) return error;
     error = vendor->release(handle);
