@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_context: contexts of the driver's, and what else HIP does in another way. */
+#include "backend_common/operation.h"
+
 #include "../preload/intercepted.h"
 #include "../preload/vendor.h"
+#include "../preload/vendor_backend.h"
 
 #include "cuda_calls.h"
 
@@ -61,10 +64,14 @@ tn_vendor_error tn_vendor_find_stream_context(const struct tn_vendor *vendor, vo
     return vendor->stream_context ? vendor->stream_context(stream, context_out) : TN_ERROR_SUCCESS;
 }
 
-/* By cuCtxRecordEvent of CUDA 12.5 and newer. */
-tn_vendor_error tn_vendor_record_context(const struct tn_vendor *vendor, void *context, void *event)
+/* By cuCtxRecordEvent of CUDA 12.5 and newer. Without it a pool waits for the context instead. */
+tarn_backend_result tn_vendor_event_record_device(void *state, tarn_event event)
 {
-    return vendor->record_context ? vendor->record_context(context, event) : TN_ERROR_NOT_SUPPORTED;
+    const struct tn_vendor_device *device = state;
+    if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (!device->vendor->record_context) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
+    TN_REFUSE_LATE_TAKE(device);
+    return TN_VISIT(device, device->vendor->record_context(device->context, event));
 }
 
 tn_vendor_error tn_vendor_copy_async(const struct tn_vendor *vendor, tn_vendor_address destination,

@@ -32,6 +32,9 @@
 /* Whether an unmapping of nothing is harmless. */
 #define TN_MAY_UNMAP_NOTHING true
 
+/* Records an event after all work of a context. */
+#define TN_EVENT_RECORD_DEVICE tn_vendor_event_record_device
+
 /* X(function, symbol, name, since version, default stream, parameters, arguments) */
 #define TN_INTERCEPTED(X)                                                                          \
     X(get_address_11, cuGetProcAddress, cuGetProcAddress, 11030, ALL,                              \

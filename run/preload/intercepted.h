@@ -19,7 +19,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if TN_RUN_HIP
+#include "../hip/hip_table.h"
+#else
 #include "../cuda/cuda_table.h"
+#endif
 
 typedef int tn_vendor_error;
 typedef uintptr_t tn_vendor_address;

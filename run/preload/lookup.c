@@ -29,20 +29,22 @@ static bool may_be_caught(void *handle, const char *name)
 }
 
 /* `found` is what the system has found by the caller's handle. The global scope and the program's own handle find the
- * symbol that this library exports, also where there is no vendor. */
+ * symbol that this library exports, also where the vendor has none. */
 static struct tn_lookup_answer answer(enum tn_call call, enum tn_route route, void *found,
                                       const void *caller)
 {
     struct tn_lookup_answer unchanged = { found, 1 };
     if (!found) return unchanged;
     if (tn_vendor_is_own(found)) {
-        if (tn_vendor_find()) return unchanged;
+        const struct tn_vendor *vendor = tn_vendor_find();
+        if (vendor && vendor->intercepted[call]) return unchanged;
         return (struct tn_lookup_answer){
             tn_system_symbols.dlsym(RTLD_NEXT, tn_intercepted[call].symbol), 1
         };
     }
     if (!tn_vendor_note_library(found)) return unchanged;
-    tn_notes_caught(call, route, caller);
+    /* HIP's own look-up asks dlsym. It is noted by itself. */
+    if (!tn_vendor_is_in_library(caller, TN_VENDOR_LIBRARY)) tn_notes_caught(call, route, caller);
     return (struct tn_lookup_answer){ as_symbol(tn_vendor_replacement_for(call, caller)), 1 };
 }
 
@@ -66,14 +68,18 @@ struct tn_lookup_answer tn_lookup_dlvsym(void *handle, const char *name, const c
 /* --- the vendor's look-up ---------------------------------------------------------------------------- */
 
 /* The vendor has followed the query. Its answer tells which function that is, if the library also has it as a symbol.
- * Otherwise the table follows the same rules. */
+ * Otherwise the table follows the same rules. HIP's look-up asks dlsym, and so has the replacement already. */
 static enum tn_call identify(const struct tn_vendor *vendor, const struct tn_lookup_query *query,
                              const void *function)
 {
     bool has_name = false;
     for (enum tn_call call = 0; call < TN_CALL_COUNT; call++) {
-        if (strcmp(tn_intercepted[call].name, query->name) != 0) continue;
-        if (as_symbol(vendor->intercepted[call]) == function) return call;
+        const struct tn_intercepted *entry = &tn_intercepted[call];
+        if (strcmp(entry->name, query->name) != 0 && strcmp(entry->symbol, query->name) != 0)
+            continue;
+        if (as_symbol(vendor->intercepted[call]) == function ||
+            as_symbol(entry->replacement) == function)
+            return call;
         has_name = true;
     }
     if (!has_name || query->version >= TN_VENDOR_VERSION_UNKNOWN) return TN_CALL_COUNT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * lookup_entry: the exported dlsym and dlvsym. Each asks lookup.c first. If that has no answer, the entry jumps to the
- * system's function with the caller's registers and return address: the system looks at the return address to find out
+ * next such function, at last the system's, with the caller's registers and return address: the system looks at the return address to find out
  * who calls, for RTLD_NEXT and RTLD_DEFAULT. A call written in C would make this library the caller.
  */
 #include "lookup.h"
@@ -15,10 +15,10 @@
 #define NUMBER(x) TEXT(x)
 
 /* Offsets in struct tn_system_symbols. */
-#define AT_DLSYM  0
-#define AT_DLVSYM 8
-_Static_assert(offsetof(struct tn_system_symbols, dlsym) == AT_DLSYM, "the entry of dlsym");
-_Static_assert(offsetof(struct tn_system_symbols, dlvsym) == AT_DLVSYM, "the entry of dlvsym");
+#define AT_DLSYM  16
+#define AT_DLVSYM 24
+_Static_assert(offsetof(struct tn_system_symbols, next_dlsym) == AT_DLSYM, "the entry of dlsym");
+_Static_assert(offsetof(struct tn_system_symbols, next_dlvsym) == AT_DLVSYM, "the entry of dlvsym");
 
 #if defined(__x86_64__)
 

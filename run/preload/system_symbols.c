@@ -97,30 +97,61 @@ static bool begins_with(const char *text, const char *begin)
     return *begin == '\0';
 }
 
-/* "libc.so.6"; before glibc 2.34 the functions were in "libdl.so.2". */
-static bool is_system_library(const struct link_map *library)
+static const char *file_name_of(const struct link_map *library)
 {
     const char *name = library->l_name ? library->l_name : "";
     for (const char *i = name; *i != '\0'; i++) {
         if (*i == '/') name = i + 1;
     }
+    return name;
+}
+
+/* "libc.so.6"; before glibc 2.34 the functions were in "libdl.so.2". */
+static bool is_system_library(const struct link_map *library)
+{
+    const char *name = file_name_of(library);
     return begins_with(name, "libc.so") || begins_with(name, "libdl.so");
+}
+
+struct pair {
+    void *dlsym, *dlvsym;
+};
+
+static bool find_pair(const struct link_map *library, struct pair *pair_out)
+{
+    struct symbol_table table;
+    if (!symbol_table_init(&table, library)) return false;
+    pair_out->dlsym = symbol_table_find(&table, "dlsym");
+    pair_out->dlvsym = symbol_table_find(&table, "dlvsym");
+    return pair_out->dlsym && pair_out->dlvsym;
+}
+
+/* The libraries are in the order in which the system searches them. Those that are preloaded come early. */
+static bool find_pairs(struct pair *next_out, struct pair *system_out)
+{
+    bool is_behind = false, has_next = false;
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+        if (is_system_library(map) && find_pair(map, system_out)) {
+            if (!has_next) *next_out = *system_out;
+            return true;
+        }
+        if (is_behind && !has_next && begins_with(file_name_of(map), "libtarn_run_"))
+            has_next = find_pair(map, next_out);
+        if (map->l_ld == _DYNAMIC) is_behind = true; /* that is this library */
+    }
+    return false;
 }
 
 bool tn_system_symbols_find(void)
 {
+    struct pair next, system;
     if (atomic_load_explicit(&is_found, memory_order_acquire)) return true;
-    struct symbol_table table;
-    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
-        if (!is_system_library(map) || !symbol_table_init(&table, map)) continue;
-        void *dlsym_symbol = symbol_table_find(&table, "dlsym");
-        void *dlvsym_symbol = symbol_table_find(&table, "dlvsym");
-        if (!dlsym_symbol || !dlvsym_symbol) continue;
-        tn_system_symbols.dlsym = (void *(*)(void *, const char *))(uintptr_t)dlsym_symbol;
-        tn_system_symbols.dlvsym =
-            (void *(*)(void *, const char *, const char *))(uintptr_t)dlvsym_symbol;
-        atomic_store_explicit(&is_found, true, memory_order_release);
-        return true;
-    }
-    return false;
+    if (!find_pairs(&next, &system)) return false;
+    tn_system_symbols.dlsym = (void *(*)(void *, const char *))(uintptr_t)system.dlsym;
+    tn_system_symbols.dlvsym =
+        (void *(*)(void *, const char *, const char *))(uintptr_t)system.dlvsym;
+    tn_system_symbols.next_dlsym = next.dlsym;
+    tn_system_symbols.next_dlvsym = next.dlvsym;
+    atomic_store_explicit(&is_found, true, memory_order_release);
+    return true;
 }

@@ -102,10 +102,6 @@ tn_vendor_error tn_vendor_find_whether_primary(const struct tn_vendor *vendor, c
 tn_vendor_error tn_vendor_find_stream_context(const struct tn_vendor *vendor, void *stream,
                                               void **context_out);
 
-/* Records an event after all work of a context. NOT_SUPPORTED: the vendor has no such call. */
-tn_vendor_error tn_vendor_record_context(const struct tn_vendor *vendor, void *context,
-                                         void *event);
-
 tn_vendor_error tn_vendor_copy_async(const struct tn_vendor *vendor, tn_vendor_address destination,
                                      tn_vendor_address source, size_t size_bytes, void *stream);
 

@@ -104,7 +104,7 @@ static const tarn_backend_operations operations = {
     .event_synchronize = tn_vendor_event_synchronize,
     .fill = tn_vendor_fill,
     .copy = tn_vendor_copy,
-    .event_record_device = tn_vendor_event_record_device,
+    .event_record_device = TN_EVENT_RECORD_DEVICE,
 };
 
 static tn_vendor_error find_properties(struct tn_vendor_device *device)

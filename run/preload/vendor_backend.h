@@ -91,10 +91,12 @@ tarn_backend_result tn_vendor_event_destroy(void *state, tarn_event event);
 tarn_backend_result tn_vendor_event_record(void *state, tarn_event event, tarn_stream stream);
 tarn_backend_result tn_vendor_event_query(void *state, tarn_event event);
 tarn_backend_result tn_vendor_event_synchronize(void *state, tarn_event event);
-tarn_backend_result tn_vendor_event_record_device(void *state, tarn_event event);
 tarn_backend_result tn_vendor_fill(void *state, void *address, unsigned char value,
                                    size_t size_bytes, tarn_stream stream);
 tarn_backend_result tn_vendor_copy(void *state, void *destination, const void *source,
                                    size_t size_bytes, tarn_stream stream);
+
+/* If the vendor has it: in cuda_context.c. */
+tarn_backend_result tn_vendor_event_record_device(void *state, tarn_event event);
 
 #endif

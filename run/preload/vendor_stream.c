@@ -128,15 +128,6 @@ tarn_backend_result tn_vendor_event_synchronize(void *state, tarn_event event)
     return TN_VISIT(device, device->vendor->event_synchronize(event));
 }
 
-/* Without such a call of the vendor's a pool waits for the context instead. */
-tarn_backend_result tn_vendor_event_record_device(void *state, tarn_event event)
-{
-    const struct tn_vendor_device *device = state;
-    if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
-    TN_REFUSE_LATE_TAKE(device);
-    return TN_VISIT(device, tn_vendor_record_context(device->vendor, device->context, event));
-}
-
 /* --- data -------------------------------------------------------------------------------------------- */
 
 tarn_backend_result tn_vendor_fill(void *state, void *address, unsigned char value,

@@ -26,6 +26,11 @@ void program_enter_thread(void)
     require(vendor.context_set(program_primary));
 }
 
+int program_copy(address to, address from, size_t size_bytes, void *stream)
+{
+    return vendor.copy(to, from, size_bytes, stream);
+}
+
 int program_reset(void)
 {
     return vendor.primary_reset(0);

@@ -31,6 +31,11 @@ sim_status fake_need_context(sim_status status)
                : status;
 }
 
+int fake_settle(int error)
+{
+    return error;
+}
+
 int cuInit(unsigned flags)
 {
     is_initialised = flags == 0;
@@ -105,13 +110,6 @@ int fake_pop_context(void **context)
     *context = fake_current();
     stack_top--;
     return 0;
-}
-
-int fake_synchronize(void)
-{
-    sim_status status = fake_need_context(fake_enter("synchronize", SIM_CAPTURE_RULE_CONFLICTS));
-    return fake_answer(status == SIM_STATUS_OK ? sim_device_synchronize(fake_current()->device)
-                                               : status);
 }
 
 int fake_record_context(void *context, void *event)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * fake_vendor: libcuda.so.1 or libamdhip64.so over the simulated devices, as far as programs and the preloaded library
+ * fake_vendor: libcuda.so.1 or libamdhip64.so.6 over the simulated devices, as far as programs and the preloaded library
  * call it.
  *
  *     fake_vendor.c     the functions that both vendors have
@@ -43,6 +43,9 @@ struct fake_context *fake_current(void);
 
 /* Unless a context is current, changes OK to the vendor's error. */
 sim_status fake_need_context(sim_status status);
+
+/* Keeps an error for the program to ask for, if the vendor does that. Returns it. */
+int fake_settle(int error);
 
 /* --- for both ----------------------------------------------------------------------------------------- */
 

@@ -18,7 +18,11 @@
 
 typedef uintptr_t address;
 
+#if TN_RUN_HIP
+#include "../hip/hip_program.h"
+#else
 #include "../cuda/cuda_program.h"
+#endif
 
 struct program_calls {
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration */
@@ -38,6 +42,8 @@ bool program_calls_find(const char *way);
 /* What a runtime does at its start, and in a further thread. */
 void program_start(void);
 void program_enter_thread(void);
+
+int program_copy(address to, address from, size_t size_bytes, void *stream);
 
 /* Ends all memory on device 0. */
 int program_reset(void);

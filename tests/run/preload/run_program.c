@@ -55,7 +55,7 @@ static void basic(void)
         EXPECT(vendor.fill(blocks[i], (unsigned char)i, 1 + i * 100, NULL), ==, 0);
     }
     EXPECT(vendor_allocs(), ==, 1);
-    EXPECT(vendor.copy((address)seen, blocks[10], 1000, NULL), ==, 0);
+    EXPECT(program_copy((address)seen, blocks[10], 1000, NULL), ==, 0);
     EXPECT(vendor.synchronize(), ==, 0);
     EXPECT(seen[0], ==, 10);
     EXPECT(seen[999], ==, 10);
