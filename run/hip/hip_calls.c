@@ -37,6 +37,21 @@ TN_PASS(alloc_mipmapped_array, KIND,
         (array, format, extent, level_count, flags))
 TN_SET_POOL(set_pool_of_location, (void *location, int type, void *pool), (location, type, pool))
 
+/* --- questions --------------------------------------------------------------------------------------- */
+
+/* The runtime would tell the size of the static pool. */
+tn_vendor_error tn_call_get_size(tn_vendor_address address, size_t *size_bytes)
+{
+    void *start;
+    size_t bytes;
+    TN_BEGIN_CALL(get_size);
+    if (tn_context_pools_find_allocation((void *)address, &start, &bytes) != TARN_STATUS_OK ||
+        !size_bytes)
+        return next(address, size_bytes);
+    *size_bytes = bytes;
+    return TN_ERROR_SUCCESS;
+}
+
 /* --- devices ----------------------------------------------------------------------------------------- */
 
 TN_ENABLE_PEER(enable_peer, (int other, unsigned flags), (other, flags))

@@ -14,9 +14,9 @@
 
 #define TN_VENDOR_NAME          "HIP"
 #define TN_VENDOR_BACKEND       "hip"
-#define TN_VENDOR_WORD          "runtime"           /* what its library is called in texts */
-#define TN_VENDOR_LIBRARY       "libamdhip64.so"    /* the begin of its file name */
-#define TN_VENDOR_PREFIX        "hip"               /* the begin of its symbols */
+#define TN_VENDOR_WORD          "runtime" /* what its library is called in texts */
+#define TN_VENDOR_LIBRARY       "libamdhip64" /* the begin of its file name; wheels of Python add to it */
+#define TN_VENDOR_PREFIX        "hip"         /* the begin of its symbols */
 #define TN_VENDOR_ADDRESS_ROUTE "hipGetProcAddress" /* in reports */
 #define TN_VENDOR_REPORT_SUFFIX ".hip"              /* of the name of a report's file */
 
@@ -81,6 +81,8 @@ struct tn_hip_pitched {
       (base, size_bytes, address))                                                                 \
     X(get_ipc_handle, hipIpcGetMemHandle, hipIpcGetMemHandle, 0, ALL,                              \
       (void *handle, tn_vendor_address address), (handle, address))                                \
+    X(get_size, hipMemPtrGetInfo, hipMemPtrGetInfo, 0, ALL,                                        \
+      (tn_vendor_address address, size_t * size_bytes), (address, size_bytes))                     \
     /* memory that stays the runtime's; the pools give way to it */                                \
     X(alloc_with_flags, hipExtMallocWithFlags, hipExtMallocWithFlags, 0, ALL,                      \
       (tn_vendor_address * address, size_t size_bytes, unsigned flags),                            \

@@ -149,6 +149,16 @@ int fake_set_pool_of_location(void *location, int type, void *pool)
     return fake_answer(sim_enter("set_pool_of_location"));
 }
 
+int fake_get_size(tn_vendor_address address, size_t *size_bytes)
+{
+    sim_memory found;
+    sim_status status = sim_enter("get_size");
+    if (status == SIM_STATUS_OK && !sim_memory_find((void *)address, &found))
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) *size_bytes = found.size_bytes;
+    return fake_answer(status);
+}
+
 /* --- streams, data ------------------------------------------------------------------------------------ */
 
 int fake_stream_device(void *stream, int *device)

@@ -101,6 +101,21 @@ static void kinds(void)
     EXPECT(sim_call_count("free"), ==, 6);
 }
 
+/* The size is the allocation's, in a pool and out of it. */
+static void size(void)
+{
+    address x = alloc(3000), y = 0;
+    size_t size_bytes = 0;
+    EXPECT(vendor.size(x, &size_bytes), ==, 0);
+    EXPECT(size_bytes, ==, 3000);
+    EXPECT(vendor.alloc_managed(&y, MIB, 1), ==, 0);
+    EXPECT(vendor.size(y, &size_bytes), ==, 0);
+    EXPECT(size_bytes, ==, MIB);
+    EXPECT(vendor.free(x), ==, 0);
+    EXPECT(vendor.free(y), ==, 0);
+    EXPECT(vendor.size(12345, &size_bytes), ==, 1);
+}
+
 /* The runtime keeps an error until it is asked. A program that looks for those of its kernels does not find a pool's. */
 static void last_error(void)
 {
@@ -118,7 +133,6 @@ static void last_error(void)
 }
 
 const struct scenario program_scenarios[] = {
-    { "devices", devices }, { "reset", reset }, { "refused_end", refused_end },
-    { "peers", peers },     { "kinds", kinds }, { "last_error", last_error },
-    { NULL, NULL },
+    { "devices", devices }, { "reset", reset }, { "refused_end", refused_end }, { "peers", peers },
+    { "kinds", kinds },     { "size", size },   { "last_error", last_error },   { NULL, NULL },
 };

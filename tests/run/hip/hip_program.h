@@ -57,6 +57,7 @@ struct program_extent {
     X(info, hipMemGetInfo, hipMemGetInfo, 0, (size_t * free_bytes, size_t * total_bytes))       \
     X(range, hipMemGetAddressRange, hipMemGetAddressRange, 0,                                   \
       (address * base, size_t * size_bytes, address where))                                     \
+    X(size, hipMemPtrGetInfo, hipMemPtrGetInfo, 0, (address where, size_t * size_bytes))        \
     X(attribute, hipPointerGetAttribute, hipPointerGetAttribute, 0,                             \
       (void *value, int attribute, address where))                                              \
     X(ipc_handle, hipIpcGetMemHandle, hipIpcGetMemHandle, 0, (void *handle, address where))     \
