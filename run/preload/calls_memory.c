@@ -17,12 +17,12 @@
 #include "call_forms.h"
 #include "captures.h"
 #include "context_pools.h"
-#include "vendor.h"
 #include "give_way.h"
 #include "notes.h"
 #include "own_pools.h"
 #include "pass.h"
 #include "peers.h"
+#include "vendor.h"
 
 /* --- allocations ------------------------------------------------------------------------------------- */
 

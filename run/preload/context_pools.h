@@ -4,7 +4,7 @@
  *
  * A pool begins with the first allocation in its context. It ends with the context, whose memory the vendor takes back:
  * the pool is abandoned, and nothing of it is given to the vendor. At the end of the process pools stay as they are,
- * since the program may free memory until its very end.
+ * since the program may free memory until its very end. HIP's programs have devices in place of contexts.
  *
  *     thread ── current context ──► slot ──► pool ──► vendor_backend, of that context
  *
@@ -19,8 +19,8 @@
 
 #include "tarn/tarn.h"
 
-#include "vendor.h"
 #include "notes.h"
+#include "vendor.h"
 
 /* Contexts that can have a pool at one time. Memory of further ones is the vendor's. */
 #define TN_CONTEXTS_MAX 64

@@ -6,8 +6,8 @@
 #ifndef TN_GIVE_WAY_H
 #define TN_GIVE_WAY_H
 
-#include "vendor.h"
 #include "notes.h"
+#include "vendor.h"
 
 /* Whether the answer is a lack of memory, and pools have given some back since. */
 bool tn_give_way(tn_vendor_error error);

@@ -8,10 +8,10 @@
 
 #include "base/compiler.h"
 
-#include "vendor.h"
 #include "intercepted.h"
 #include "notes.h"
 #include "system_symbols.h"
+#include "vendor.h"
 
 static void *as_symbol(tn_any_function function)
 {
