@@ -87,7 +87,7 @@ install(FILES ${PROJECT_BINARY_DIR}/tarn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/
 
 set(tarn_about_tarn-bench "compares memory allocators for devices")
 set(tarn_about_tarn-record "records the allocations of a program on devices")
-set(tarn_about_tarn-run "runs a CUDA program with its memory from tarn's pools")
+set(tarn_about_tarn-run "runs a CUDA or HIP program with its memory from tarn's pools")
 set(tarn_about_tarn-map "draws the memory of pools")
 set(tarn_about_tarn-report "makes a page of the results of tarn-bench")
 set(tarn_about_tarn-trace "examines and changes recorded traces")

@@ -14,7 +14,8 @@
 void tn_explain_nothing(const struct tn_reports *reports, int status)
 {
     uint64_t alloc_count = 0, caught_count = 0, passed_count = 0;
-    const char *reason = "it uses no CUDA, or finds CUDA's functions in a way that is not caught";
+    const char *reason =
+        "it uses neither CUDA nor HIP, or finds their functions in a way that is not caught";
     for (size_t i = 0; i < reports->count; i++) {
         const struct tn_report *report = &reports->reports[i];
         alloc_count += report->alloc_count;
@@ -26,12 +27,12 @@ void tn_explain_nothing(const struct tn_reports *reports, int status)
     if (passed_count > 0)
         reason = "its calls passed through to the driver; --explain says why";
     else if (caught_count > 0)
-        reason = "it looked up CUDA's functions and allocated nothing with them";
+        reason = "it looked functions up and allocated nothing with them";
     else if (reports->count == 0 && status > 128)
         reason = "it was killed before it could report";
     else if (reports->count == 0)
-        reason = "it uses no CUDA, or drops LD_PRELOAD, or ends by _exit or a kill";
-    tn_launch_tell("no allocation of CUDA's was caught: %s", reason);
+        reason = "it uses neither CUDA nor HIP, or drops LD_PRELOAD, or ends by _exit or a kill";
+    tn_launch_tell("no allocation of device memory was caught: %s", reason);
 }
 
 /* --- all ---------------------------------------------------------------------------------------------- */

@@ -15,6 +15,8 @@
 
 #include "../recorders/launch.h"
 
+#define HIP_SUFFIX ".hip" /* of the name of a report by libtarn_run_hip.so */
+
 /* --- the folder --------------------------------------------------------------------------------------- */
 
 static char *folder_path;
@@ -153,7 +155,8 @@ static bool is_report(const char *name)
     size_t length = (size_t)snprintf(prefix, sizeof prefix, "%u.", run_number);
     if (strncmp(name, prefix, length) != 0) return false;
     size_t digit_count = strspn(name + length, "0123456789");
-    return digit_count > 0 && name[length + digit_count] == '\0';
+    const char *rest = name + length + digit_count;
+    return digit_count > 0 && (rest[0] == '\0' || strcmp(rest, HIP_SUFFIX) == 0);
 }
 
 static void add_report(struct tn_reports *reports, const char *name)
@@ -164,7 +167,9 @@ static void add_report(struct tn_reports *reports, const char *name)
     if (json) {
         reports->reports = tn_launch_require(
             reallocarray(reports->reports, reports->count + 1, sizeof *reports->reports));
-        reports->reports[reports->count++] = read_report(json);
+        struct tn_report *report = &reports->reports[reports->count++];
+        *report = read_report(json);
+        report->is_of_hip = strstr(name, HIP_SUFFIX) != NULL;
     } else if (json_error_code(&error) == json_error_out_of_memory) {
         tn_launch_require(NULL);
     } else {
@@ -178,7 +183,50 @@ static void add_report(struct tn_reports *reports, const char *name)
 static int compare_processes(const void *left, const void *right)
 {
     const struct tn_report *a = left, *b = right;
-    return (a->process > b->process) - (a->process < b->process);
+    if (a->process == b->process) return a->is_of_hip - b->is_of_hip;
+    return a->process > b->process ? 1 : -1;
+}
+
+/* Appends elements to an array, which may move, and frees the array that they were in. */
+static void *append(void *elements, size_t count, size_t element_bytes, void *others,
+                    size_t other_count)
+{
+    if (other_count == 0) return elements;
+    char *grown = tn_launch_require(reallocarray(elements, count + other_count, element_bytes));
+    memcpy(grown + count * element_bytes, others, other_count * element_bytes);
+    free(others);
+    return grown;
+}
+
+/* Two libraries have reported of one process. */
+static void merge(struct tn_report *report, struct tn_report *other)
+{
+    report->caught = append(report->caught, report->caught_count, sizeof *report->caught,
+                            other->caught, other->caught_count);
+    report->caught_count += other->caught_count;
+    report->passed = append(report->passed, report->passed_count, sizeof *report->passed,
+                            other->passed, other->passed_count);
+    report->passed_count += other->passed_count;
+    report->alloc_count += other->alloc_count;
+    report->free_count += other->free_count;
+    report->vendor_call_count += other->vendor_call_count;
+    report->peak_live_bytes += other->peak_live_bytes;
+    report->peak_held_bytes += other->peak_held_bytes;
+    report->is_of_hip = true;
+    free(other->program);
+}
+
+/* The reports are sorted by their processes. */
+static void merge_neighbours(struct tn_reports *reports)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < reports->count; i++) {
+        if (count > 0 && reports->reports[count - 1].process == reports->reports[i].process)
+            merge(&reports->reports[count - 1], &reports->reports[i]);
+        else
+            reports->reports[count++] = reports->reports[i];
+    }
+    reports->count = count;
 }
 
 struct tn_reports tn_reports_read(void)
@@ -190,6 +238,7 @@ struct tn_reports tn_reports_read(void)
     }
     if (reports.count > 0)
         qsort(reports.reports, reports.count, sizeof *reports.reports, compare_processes);
+    merge_neighbours(&reports);
     return reports;
 }
 

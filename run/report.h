@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * report: the reports that libtarn_run_cuda.so has written of the processes of a run, one file for each process.
+ * report: the reports that libtarn_run_cuda.so and libtarn_run_hip.so have written of the processes of a run: each has
+ * one file for each process. The two of a process become one report.
  *
  * The files are in a temporary folder, which is removed with all that is in it when tarn-run exits. A function that has
  * no host memory exits: see launch.h.
@@ -16,14 +17,15 @@
 
 /* Variables of the environment, from tarn-run to the library. */
 #define TN_REPORT_FILE_VARIABLE \
-    "TARN_RUN_REPORT" /* beginning of the files' names, before .<process> */
+    "TARN_RUN_REPORT" /* beginning of the files' names, before .<process> and .<process>.hip */
 #define TN_REPORT_PASS_VARIABLE \
     "TARN_RUN_PASS" /* "1": count only, and leave the memory to the driver */
 
-/* A function of the driver's that tarn acts for. */
+/* A function of the vendor's that tarn acts for. */
 struct tn_report_catch {
     char *symbol;
-    char *route;   /* how the program found it: "linked", "dlsym" or "cuGetProcAddress" */
+    char *
+        route; /* how the program found it: "linked", "dlsym", "cuGetProcAddress" or "hipGetProcAddress" */
     char *library; /* path of the program or library that found it */
 };
 
@@ -37,6 +39,7 @@ struct tn_report_pass {
 /* Texts are escaped for a terminal. Those that the file lacks are empty, numbers 0. */
 struct tn_report {
     uint64_t process;
+    bool is_of_hip; /* by libtarn_run_hip.so, or by both */
     char *program;
     struct tn_report_catch *caught;
     size_t caught_count;

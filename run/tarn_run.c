@@ -2,8 +2,9 @@
 /*
  * tarn-run: runs a program that knows nothing of tarn with its device memory from tarn's pools.
  *
- * libtarn_run_cuda.so, which it preloads, does that in each process. Here are the options, which become variables of the
- * environment, the programs that are refused, and what is told of the library's reports.
+ * libtarn_run_cuda.so and libtarn_run_hip.so, which it preloads, do that in each process. Each does nothing in a process
+ * without its vendor. Here are the options, which become variables of the environment, the programs that are refused, and
+ * what is told of the libraries' reports.
  */
 #include <getopt.h>
 #include <stdbool.h>
@@ -30,9 +31,9 @@ const char tn_launch_usage[] =
     "Usage: tarn-run [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
     "       tarn-run --compare [--runs N] [--quiet] [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
     "\n"
-    "Runs a CUDA program that was not built with tarn, so that its device memory comes from tarn's\n"
-    "pools. The program need not be changed, compiled or linked again. All processes that it starts\n"
-    "are served, too.\n"
+    "Runs a CUDA or HIP program that was not built with tarn, so that its device memory comes from\n"
+    "tarn's pools. The program need not be changed, compiled or linked again. All processes that it\n"
+    "starts are served, too.\n"
     "\n"
     "  --preset lean       pools that hold little more than is in use (TARN_PRESET)\n"
     "  --limit SIZE        the most that a pool holds, such as 8G or 50% (TARN_LIMIT)\n"
@@ -42,8 +43,8 @@ const char tn_launch_usage[] =
     "  --poison            fill memory with a pattern when it is allocated and freed, which finds\n"
     "                      programs that read memory they have not written (TARN_DEBUG=poison)\n"
     "  --log LEVEL         messages: off, warning or info (TARN_LOG)\n"
-    "  --explain           print at the end which of CUDA's functions were caught, where and how,\n"
-    "                      and which calls passed through to the driver, and why\n"
+    "  --explain           print at the end which of the vendor's functions were caught, where and\n"
+    "                      how, and which calls passed through to the driver, and why\n"
     "  --compare           run the program without tarn and with it, and print time, vendor calls and\n"
     "                      memory side by side\n"
     "  --runs N            how often each, in alternating order (default 1)\n"
@@ -221,14 +222,23 @@ static int run(const struct arguments *arguments)
     return status;
 }
 
+/* Which vendor a program uses shows when it runs. */
+static void preload(const char *program)
+{
+    static const char *const names[] = { "libtarn_run_hip.so", "libtarn_run_cuda.so" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *library = tn_launch_library(names[i]);
+        char *refusal = tn_program_check(program, library);
+        if (refusal) tn_launch_fail("%s", refusal);
+        tn_launch_preload(library);
+        free(library);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct arguments arguments = parse(argc, argv);
-    char *library = tn_launch_library("libtarn_run_cuda.so");
-    char *refusal = tn_program_check(arguments.command[0], library);
-    if (refusal) tn_launch_fail("%s", refusal);
-    tn_launch_preload(library);
-    free(library);
+    preload(arguments.command[0]);
     tn_launch_watch_signals();
     tn_report_create_folder();
     if (!arguments.compares) return run(&arguments);

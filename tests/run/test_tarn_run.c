@@ -38,8 +38,8 @@ static int enter(void **state)
     begin_commands_with(assignments);
     char command[2048];
     snprintf(command, sizeof command,
-             "mkdir bin lib tmp && cp '%s' bin/ && cp '%s/libreporting_library.so' "
-             "lib/libtarn_run_cuda.so",
+             "mkdir bin lib tmp && cp '%s' bin/ && for i in cuda hip; do "
+             "cp '%s/libreporting_'$i.so lib/libtarn_run_$i.so || exit; done",
              tarn_run, programs);
     expect_exit(0, command);
     return 0;
@@ -95,9 +95,10 @@ static void test_the_program_has_the_signals_of_the_caller(void **state)
 static void test_the_library_comes_before_others(void **state)
 {
     expect_exit(0, "LD_PRELOAD=libm.so.6 $r $p print LD_PRELOAD");
-    expect_output("/lib/libtarn_run_cuda.so:libm.so.6\n");
+    expect_output("/lib/libtarn_run_hip.so:libm.so.6\n");
     expect_exit(0, "$r $p print LD_PRELOAD TARN_RUN_PASS");
-    expect_output("/lib/libtarn_run_cuda.so\n");
+    expect_output("/lib/libtarn_run_cuda.so:");
+    expect_output("/lib/libtarn_run_hip.so\n");
     expect_output("TARN_RUN_PASS=(none)");
 }
 
@@ -341,7 +342,7 @@ static void test_usage(void **state)
 static void test_the_library_must_be_there(void **state)
 {
     expect_exit(125, "mkdir -p lonely/bin && cp $r lonely/bin && lonely/bin/tarn-run true");
-    expect_output("tarn-run: cannot find libtarn_run_cuda.so where it was installed, in ");
+    expect_output("tarn-run: cannot find libtarn_run_hip.so where it was installed, in ");
     expect_exit(
         125, "mkdir -p 'a b/bin' && cp -r lib 'a b' && cp $r 'a b/bin' && 'a b/bin/tarn-run' true");
     expect_output("a space or colon");
@@ -366,18 +367,19 @@ static void test_a_temporary_folder_that_cannot_be_written(void **state)
 static void test_nothing_was_caught(void **state)
 {
     expect_exit(0, "$r true");
-    assert_string_equal(read_output(),
-                        "tarn-run: no allocation of CUDA's was caught: it uses no CUDA, or "
-                        "drops LD_PRELOAD, or ends by _exit or a kill\n");
+    assert_string_equal(
+        read_output(),
+        "tarn-run: no allocation of device memory was caught: it uses neither CUDA nor HIP, or "
+        "drops LD_PRELOAD, or ends by _exit or a kill\n");
     expect_exit(128 + SIGKILL, "TEST_REPORT='}' $r $p kill 9");
     expect_output("was caught: it was killed before it could report\n");
     expect_exit(3, "TEST_REPORT='\"caught\": []}' $r $p exit 3");
     expect_output(
-        "was caught: it uses no CUDA, or finds CUDA's functions in a way that is not caught\n");
+        "was caught: it uses neither CUDA nor HIP, or finds their functions in a way that is not caught\n");
     expect_exit(0,
                 "TEST_REPORT='\"caught\": [{\"symbol\": \"cuMemAlloc_v2\"}], \"allocations\": 0}' "
                 "$r $p exit 0");
-    expect_output("was caught: it looked up CUDA's functions and allocated nothing with them\n");
+    expect_output("was caught: it looked functions up and allocated nothing with them\n");
     expect_exit(
         0, "TEST_REPORT='\"passed\": [{\"symbol\": \"cuMemAllocManaged\", \"count\": 3}]}' $r $p "
            "exit 0");
@@ -390,13 +392,13 @@ static void test_a_damaged_report_is_left_out(void **state)
 {
     expect_exit(4, "TEST_REPORT='\"allocations\": 1' $r $p exit 4");
     expect_output("is left out: '}' expected near end of file\n");
-    expect_output("no allocation of CUDA's was caught");
+    expect_output("no allocation of device memory was caught");
     expect_exit(0, "$r sh -c ': >$TARN_RUN_REPORT.12'");
     expect_output("the report of process 12 is left out: '[' or '{' expected near end of file\n");
     expect_exit(0, "$r sh -c 'ln -s /no/such $TARN_RUN_REPORT.12; echo } >$TARN_RUN_REPORT.x; "
                    "echo } >$TARN_RUN_REPORT.'");
     expect_output("the report of process 12 is left out: unable to open ");
-    expect_output("no allocation of CUDA's was caught: it uses no CUDA, or "
+    expect_output("no allocation of device memory was caught: it uses neither CUDA nor HIP, or "
                   "drops LD_PRELOAD, or ends by _exit or a kill\n");
     expect_nothing_left();
 }
@@ -418,6 +420,27 @@ static void test_explain(void **state)
         "  cuMemFree      dlsym             /lib/c.so\n"
         "  passed through          calls  because\n"
         "  cuMemAllocManaged          12  managed memory\n");
+}
+
+/* Each library reports of each process. */
+static void test_two_reports_are_one(void **state)
+{
+    expect_exit(
+        0, "TEST_HIP_REPORT='\"caught\": [{\"symbol\": \"hipMalloc\", \"route\": \"linked\", "
+           "\"library\": \"/a/b\"}], \"passed\": [{\"symbol\": \"hipMallocManaged\", "
+           "\"reason\": \"managed memory\", \"count\": 2}], \"allocations\": 3, \"frees\": 1, "
+           "\"vendor_calls\": 4, \"peak_live_bytes\": 1048576, \"peak_held_bytes\": 1048576}'; "
+           "export TEST_HIP_REPORT; TEST_REPORT='\"program\": \"x\", \"caught\": [{\"symbol\": "
+           "\"cuMemFree_v2\", \"route\": \"dlsym\", \"library\": \"/a/b\"}], \"frees\": 1, "
+           "\"peak_live_bytes\": 1048576}' $r --explain $p exit 0");
+    expect_output(
+        ", x: 3 allocations, 2 frees, 4 vendor calls; at most 2.0 MiB live, 1.0 MiB held\n");
+    expect_output("  hipMalloc     linked  /a/b\n");
+    expect_output("  cuMemFree_v2  dlsym   /a/b\n");
+    expect_output("  hipMallocManaged           2  managed memory\n");
+    expect_exit(0, "TEST_HIP_REPORT='\"allocations\": 1}' $r $p exit 0");
+    assert_string_equal(read_output(), "");
+    expect_nothing_left();
 }
 
 static void test_every_process_reports(void **state)
@@ -500,7 +523,7 @@ static void test_compare_takes_turns(void **state)
 static void test_compare_without_reports(void **state)
 {
     expect_exit(0, "$r --compare true");
-    expect_output("no allocation of CUDA's was caught");
+    expect_output("no allocation of device memory was caught");
     expect_output("\nvendor calls                       -               -         -\n");
     /* Of two runs one has no figure. */
     expect_exit(0, "TEST_REPORT='\"vendor_calls\": 5}' $r --compare $p exit 0");
@@ -581,6 +604,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nothing_was_caught),
         cmocka_unit_test(test_a_damaged_report_is_left_out),
         cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_two_reports_are_one),
         cmocka_unit_test(test_every_process_reports),
         cmocka_unit_test(test_shortages_of_memory),
         cmocka_unit_test(test_compare),

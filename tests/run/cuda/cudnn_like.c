@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cudnn_like: a library whose name begins as the driver's, and that has symbols of the driver's names. */
-#include "lookup_library.h"
+#include "../preload/lookup_library.h"
 
 int cuMemAlloc_v2(void);
 int cuGetProcAddress_v2(void);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lookup_library.h"
+#include "../preload/lookup_library.h"
 
 #define EXPECT(condition)                                                           \
     do {                                                                            \

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * cuda_table: CUDA's driver: its names, and the functions that are caught and called. A test compares the declarations
+ * with cuda.h: see tests/run/cuda/check_types.c.
+ *
+ * To catch a further function: a line in TN_INTERCEPTED, its tn_call_ function in cuda_calls.c or ../preload/calls_*.c,
+ * a line in docs/using/unmodified.md.
+ */
+#ifndef TN_CUDA_TABLE_H
+#define TN_CUDA_TABLE_H
+
+#define TN_VENDOR_NAME          "CUDA"
+#define TN_VENDOR_BACKEND       "cuda"
+#define TN_VENDOR_WORD          "driver"           /* what its library is called in texts */
+#define TN_VENDOR_LIBRARY       "libcuda.so"       /* the begin of its file name */
+#define TN_VENDOR_PREFIX        "cu"               /* the begin of its symbols */
+#define TN_VENDOR_ADDRESS_ROUTE "cuGetProcAddress" /* in reports */
+#define TN_VENDOR_REPORT_SUFFIX ""                 /* of the name of a report's file */
+
+/* CUdevice_attribute */
+#define TN_ATTRIBUTE_TEXTURE_ALIGNMENT 14
+#define TN_ATTRIBUTE_HAS_RANGES        102 /* CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED */
+
+/* The first version of CUDA whose functions the table may not know. */
+#define TN_VENDOR_VERSION_UNKNOWN 14000
+
+#define TN_GRANULARITY TN_GRANULARITY_MINIMUM
+
+/* The driver aligns to its granularity by itself. */
+#define TN_RESERVE_ALIGNMENT(device) 0
+
+/* Whether an unmapping of nothing is harmless. */
+#define TN_MAY_UNMAP_NOTHING true
+
+/* Records an event after all work of a context. */
+#define TN_EVENT_RECORD_DEVICE tn_vendor_event_record_device
+
+/* X(function, symbol, name, since version, default stream, parameters, arguments) */
+#define TN_INTERCEPTED(X)                                                                          \
+    X(get_address_11, cuGetProcAddress, cuGetProcAddress, 11030, ALL,                              \
+      (const char *name, void **function, int version, uint64_t flags),                            \
+      (name, function, version, flags))                                                            \
+    X(get_address, cuGetProcAddress_v2, cuGetProcAddress, 12000, ALL,                              \
+      (const char *name, void **function, int version, uint64_t flags, int *found),                \
+      (name, function, version, flags, found))                                                     \
+    /* device memory */                                                                            \
+    X(alloc, cuMemAlloc_v2, cuMemAlloc, 3020, ALL,                                                 \
+      (tn_vendor_address * address, size_t size_bytes), (address, size_bytes))                     \
+    X(free, cuMemFree_v2, cuMemFree, 3020, ALL, (tn_vendor_address address), (address))            \
+    X(alloc_async, cuMemAllocAsync, cuMemAllocAsync, 11020, LEGACY,                                \
+      (tn_vendor_address * address, size_t size_bytes, void *stream),                              \
+      (address, size_bytes, stream))                                                               \
+    X(alloc_async_of_thread, cuMemAllocAsync_ptsz, cuMemAllocAsync, 11020, OF_THREADS,             \
+      (tn_vendor_address * address, size_t size_bytes, void *stream),                              \
+      (address, size_bytes, stream))                                                               \
+    X(free_async, cuMemFreeAsync, cuMemFreeAsync, 11020, LEGACY,                                   \
+      (tn_vendor_address address, void *stream), (address, stream))                                \
+    X(free_async_of_thread, cuMemFreeAsync_ptsz, cuMemFreeAsync, 11020, OF_THREADS,                \
+      (tn_vendor_address address, void *stream), (address, stream))                                \
+    X(get_info, cuMemGetInfo_v2, cuMemGetInfo, 3020, ALL,                                          \
+      (size_t * free_bytes, size_t * total_bytes), (free_bytes, total_bytes))                      \
+    X(get_range, cuMemGetAddressRange_v2, cuMemGetAddressRange, 3020, ALL,                         \
+      (tn_vendor_address * base, size_t * size_bytes, tn_vendor_address address),                  \
+      (base, size_bytes, address))                                                                 \
+    X(get_ipc_handle, cuIpcGetMemHandle, cuIpcGetMemHandle, 4010, ALL,                             \
+      (void *handle, tn_vendor_address address), (handle, address))                                \
+    /* memory that stays the vendor's; the pools give way to it */                                 \
+    X(alloc_32, cuMemAlloc, cuMemAlloc, 2000, ALL, (unsigned *address, unsigned size_bytes),       \
+      (address, size_bytes))                                                                       \
+    X(alloc_rows, cuMemAllocPitch_v2, cuMemAllocPitch, 3020, ALL,                                  \
+      (tn_vendor_address * address, size_t * pitch, size_t width, size_t height,                   \
+       unsigned element),                                                                          \
+      (address, pitch, width, height, element))                                                    \
+    X(alloc_managed, cuMemAllocManaged, cuMemAllocManaged, 6000, ALL,                              \
+      (tn_vendor_address * address, size_t size_bytes, unsigned flags),                            \
+      (address, size_bytes, flags))                                                                \
+    X(alloc_from_pool, cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, 11020, LEGACY,            \
+      (tn_vendor_address * address, size_t size_bytes, void *pool, void *stream),                  \
+      (address, size_bytes, pool, stream))                                                         \
+    X(alloc_from_pool_of_thread, cuMemAllocFromPoolAsync_ptsz, cuMemAllocFromPoolAsync, 11020,     \
+      OF_THREADS, (tn_vendor_address * address, size_t size_bytes, void *pool, void *stream),      \
+      (address, size_bytes, pool, stream))                                                         \
+    X(create_memory, cuMemCreate, cuMemCreate, 10020, ALL,                                         \
+      (uint64_t * handle, size_t size_bytes, const void *properties, uint64_t flags),              \
+      (handle, size_bytes, properties, flags))                                                     \
+    X(create_array, cuArrayCreate_v2, cuArrayCreate, 3020, ALL,                                    \
+      (void **array, const void *description), (array, description))                               \
+    X(create_array_3d, cuArray3DCreate_v2, cuArray3DCreate, 3020, ALL,                             \
+      (void **array, const void *description), (array, description))                               \
+    X(create_mipmapped_array, cuMipmappedArrayCreate, cuMipmappedArrayCreate, 5000, ALL,           \
+      (void **array, const void *description, unsigned level_count),                               \
+      (array, description, level_count))                                                           \
+    /* pools of the vendor that the program sets up */                                             \
+    X(set_pool, cuDeviceSetMemPool, cuDeviceSetMemPool, 11020, ALL, (int device, void *pool),      \
+      (device, pool))                                                                              \
+    X(set_pool_access, cuMemPoolSetAccess, cuMemPoolSetAccess, 11020, ALL,                         \
+      (void *pool, const void *descriptions, size_t count), (pool, descriptions, count))           \
+    X(set_pool_of_location, cuMemSetMemPool, cuMemSetMemPool, 13000, ALL,                          \
+      (void *location, int type, void *pool), (location, type, pool))                              \
+    /* contexts and streams */                                                                     \
+    X(enable_peer, cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, 4000, ALL,                        \
+      (void *other, unsigned flags), (other, flags))                                               \
+    X(from_green, cuCtxFromGreenCtx, cuCtxFromGreenCtx, 12040, ALL,                                \
+      (void **context, void *green_context), (context, green_context))                             \
+    X(destroy_context_2, cuCtxDestroy, cuCtxDestroy, 2000, ALL, (void *context), (context))        \
+    X(destroy_context, cuCtxDestroy_v2, cuCtxDestroy, 4000, ALL, (void *context), (context))       \
+    X(release_primary_7, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease, 7000, ALL,          \
+      (int device), (device))                                                                      \
+    X(release_primary, cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRelease, 11000, ALL,        \
+      (int device), (device))                                                                      \
+    X(reset_primary_7, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, 7000, ALL, (int device),  \
+      (device))                                                                                    \
+    X(reset_primary, cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxReset, 11000, ALL,              \
+      (int device), (device))                                                                      \
+    X(destroy_stream_2, cuStreamDestroy, cuStreamDestroy, 2000, ALL, (void *stream), (stream))     \
+    X(destroy_stream, cuStreamDestroy_v2, cuStreamDestroy, 4000, ALL, (void *stream), (stream))    \
+    /* captures */                                                                                 \
+    X(begin_capture_10, cuStreamBeginCapture, cuStreamBeginCapture, 10000, LEGACY, (void *stream), \
+      (stream))                                                                                    \
+    X(begin_capture_10_of_thread, cuStreamBeginCapture_ptsz, cuStreamBeginCapture, 10000,          \
+      OF_THREADS, (void *stream), (stream))                                                        \
+    X(begin_capture, cuStreamBeginCapture_v2, cuStreamBeginCapture, 10010, LEGACY,                 \
+      (void *stream, int mode), (stream, mode))                                                    \
+    X(begin_capture_of_thread, cuStreamBeginCapture_v2_ptsz, cuStreamBeginCapture, 10010,          \
+      OF_THREADS, (void *stream, int mode), (stream, mode))                                        \
+    X(begin_capture_to_graph, cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030,     \
+      LEGACY,                                                                                      \
+      (void *stream, void *graph, const void *nodes, const void *edges, size_t count, int mode),   \
+      (stream, graph, nodes, edges, count, mode))                                                  \
+    X(begin_capture_to_graph_of_thread, cuStreamBeginCaptureToGraph_ptsz,                          \
+      cuStreamBeginCaptureToGraph, 12030, OF_THREADS,                                              \
+      (void *stream, void *graph, const void *nodes, const void *edges, size_t count, int mode),   \
+      (stream, graph, nodes, edges, count, mode))                                                  \
+    X(end_capture, cuStreamEndCapture, cuStreamEndCapture, 10000, LEGACY,                          \
+      (void *stream, void **graph), (stream, graph))                                               \
+    X(end_capture_of_thread, cuStreamEndCapture_ptsz, cuStreamEndCapture, 10000, OF_THREADS,       \
+      (void *stream, void **graph), (stream, graph))
+
+/* Functions that the pools call, besides those that are intercepted.
+ * X(result, field, symbol, is it required?, parameters) */
+#define TN_VENDOR_FUNCTIONS(X)                                                                    \
+    X(int, get_version, cuDriverGetVersion, true, (int *version))                                 \
+    X(int, get_error_name, cuGetErrorName, true, (tn_vendor_error error, const char **name))      \
+    X(int, get_device_name, cuDeviceGetName, true, (char *name, int bytes, int device))           \
+    X(int, get_total_bytes, cuDeviceTotalMem_v2, true, (size_t * bytes, int device))              \
+    X(int, get_attribute, cuDeviceGetAttribute, true, (int *value, int attribute, int device))    \
+    X(int, get_context, cuCtxGetCurrent, true, (void **context))                                  \
+    X(int, get_context_device, cuCtxGetDevice, true, (int *device))                               \
+    X(int, push_context, cuCtxPushCurrent_v2, true, (void *context))                              \
+    X(int, pop_context, cuCtxPopCurrent_v2, true, (void **context))                               \
+    X(int, synchronize, cuCtxSynchronize, true, (void))                                           \
+    X(int, get_primary_state, cuDevicePrimaryCtxGetState, true,                                   \
+      (int device, unsigned *flags, int *is_active))                                              \
+    X(int, retain_primary, cuDevicePrimaryCtxRetain, true, (void **context, int device))          \
+    X(int, stream_create, cuStreamCreate, true, (void **stream, unsigned flags))                  \
+    X(int, stream_synchronize, cuStreamSynchronize, true, (void *stream))                         \
+    X(int, stream_wait_event, cuStreamWaitEvent, true,                                            \
+      (void *stream, void *event, unsigned flags))                                                \
+    X(int, stream_context, cuStreamGetCtx, false, (void *stream, void **context))                 \
+    X(int, stream_id, cuStreamGetId, false, (void *stream, unsigned long long *id))               \
+    X(int, event_create, cuEventCreate, true, (void **event, unsigned flags))                     \
+    X(int, event_destroy, cuEventDestroy_v2, true, (void *event))                                 \
+    X(int, event_record, cuEventRecord, true, (void *event, void *stream))                        \
+    X(int, event_query, cuEventQuery, true, (void *event))                                        \
+    X(int, event_synchronize, cuEventSynchronize, true, (void *event))                            \
+    X(int, record_context, cuCtxRecordEvent, false, (void *context, void *event))                 \
+    X(int, fill, cuMemsetD8Async, true,                                                           \
+      (tn_vendor_address address, unsigned char value, size_t size_bytes, void *stream))          \
+    X(int, copy, cuMemcpyAsync, true,                                                             \
+      (tn_vendor_address destination, tn_vendor_address source, size_t size_bytes, void *stream)) \
+    X(int, get_pointer_attribute, cuPointerGetAttribute, true,                                    \
+      (void *value, int attribute, tn_vendor_address address))                                    \
+    X(int, get_granularity, cuMemGetAllocationGranularity, false,                                 \
+      (size_t * bytes, const struct tn_vendor_memory *memory, int option))                        \
+    X(int, address_reserve, cuMemAddressReserve, false,                                           \
+      (tn_vendor_address * address, size_t size_bytes, size_t alignment_bytes,                    \
+       tn_vendor_address wanted, uint64_t flags))                                                 \
+    X(int, address_free, cuMemAddressFree, false, (tn_vendor_address address, size_t size_bytes)) \
+    X(int, release, cuMemRelease, false, (uint64_t handle))                                       \
+    X(int, map, cuMemMap, false,                                                                  \
+      (tn_vendor_address address, size_t size_bytes, size_t offset_bytes, uint64_t handle,        \
+       uint64_t flags))                                                                           \
+    X(int, unmap, cuMemUnmap, false, (tn_vendor_address address, size_t size_bytes))              \
+    X(int, set_access, cuMemSetAccess, false,                                                     \
+      (tn_vendor_address address, size_t size_bytes, const struct tn_vendor_access *access,       \
+       size_t count))
+
+/* Functions of TN_INTERCEPTED without which there are no pools. */
+#define TN_VENDOR_REQUIRED \
+    TN_CALL_alloc, TN_CALL_free, TN_CALL_get_info, TN_CALL_destroy_stream, TN_CALL_release_primary_7
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * pass: whether a call goes to the vendor whatever it asks for; and calls that a pool makes, in which nothing is served.
+ *
+ * Threads: any. Cost: some loads.
+ */
+#ifndef TN_PASS_H
+#define TN_PASS_H
+
+#include <stdbool.h>
+
+#include "notes.h"
+
+/* TARN_RUN_PASS=1: all calls are counted and passed on. */
+bool tn_pass_is_asked(void);
+
+/* Returns why the call is passed on, or TN_REASON_COUNT. */
+enum tn_reason tn_pass_reason(void);
+
+/* The calling thread is in a call of a pool from now on, until it leaves. */
+void tn_pass_enter_pool(void);
+void tn_pass_leave_pool(void);
+
+#endif
