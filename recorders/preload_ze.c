@@ -3,11 +3,24 @@
  * preload_ze: the functions of Level Zero's loader that allocate or free memory, with its own signatures:
  * handles are pointers, a result is a 32-bit number.
  */
+#include <stddef.h>
 #include <stdint.h>
 
-#include "preload_calls.h"
+#include "base/compiler.h"
+
+#include "next_function.h"
+#include "process_recording.h"
+
+#define EXPORT __attribute__((visibility("default")))
 
 #define ZE_RESULT_ERROR_UNINITIALIZED 0x78000001
+
+/* Finds the loader's function as a pointer `next`, or returns that there is none. */
+#define FIND_NEXT(function)                                                          \
+    static struct tn_next_function next_##function = { .name = #function };          \
+    __typeof__(&(function)) next =                                                   \
+        (__typeof__(&(function)))tn_next_function_find(&next_##function, TN_CALLER); \
+    if (!next) return ZE_RESULT_ERROR_UNINITIALIZED
 
 static const char source[] = "calls of Level Zero, by tarn-record";
 
@@ -25,7 +38,7 @@ EXPORT alloc_device zeMemAllocDevice;
 EXPORT uint32_t zeMemAllocDevice(void *context, const void *description, size_t size_bytes,
                                  size_t alignment, void *device, void **address)
 {
-    FIND_NEXT(zeMemAllocDevice, ZE_RESULT_ERROR_UNINITIALIZED);
+    FIND_NEXT(zeMemAllocDevice);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result = next(context, description, size_bytes, alignment, device, address);
     return end_alloc(call, result, address, size_bytes);
@@ -40,7 +53,7 @@ EXPORT uint32_t zeMemAllocShared(void *context, const void *device_description,
                                  const void *host_description, size_t size_bytes, size_t alignment,
                                  void *device, void **address)
 {
-    FIND_NEXT(zeMemAllocShared, ZE_RESULT_ERROR_UNINITIALIZED);
+    FIND_NEXT(zeMemAllocShared);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result =
         next(context, device_description, host_description, size_bytes, alignment, device, address);
@@ -54,7 +67,7 @@ EXPORT alloc_host zeMemAllocHost;
 EXPORT uint32_t zeMemAllocHost(void *context, const void *description, size_t size_bytes,
                                size_t alignment, void **address)
 {
-    FIND_NEXT(zeMemAllocHost, ZE_RESULT_ERROR_UNINITIALIZED);
+    FIND_NEXT(zeMemAllocHost);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result = next(context, description, size_bytes, alignment, address);
     call.is_recorded = call.is_recorded && tn_process_recording_has_host();
@@ -66,7 +79,7 @@ typedef uint32_t free_plainly(void *context, void *address);
 EXPORT free_plainly zeMemFree;
 EXPORT uint32_t zeMemFree(void *context, void *address)
 {
-    FIND_NEXT(zeMemFree, ZE_RESULT_ERROR_UNINITIALIZED);
+    FIND_NEXT(zeMemFree);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result = next(context, address);
     tn_vendor_call_end_free(call, result == 0, address, NULL);
@@ -78,7 +91,7 @@ typedef uint32_t free_by_policy(void *context, const void *description, void *ad
 EXPORT free_by_policy zeMemFreeExt;
 EXPORT uint32_t zeMemFreeExt(void *context, const void *description, void *address)
 {
-    FIND_NEXT(zeMemFreeExt, ZE_RESULT_ERROR_UNINITIALIZED);
+    FIND_NEXT(zeMemFreeExt);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result = next(context, description, address);
     tn_vendor_call_end_free(call, result == 0, address, NULL);

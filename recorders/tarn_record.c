@@ -42,8 +42,8 @@ const char tn_launch_usage[] =
     "       tarn-record --recover EVENTS [-o TRACE]\n"
     "\n"
     "Runs a command and records its allocations and frees on devices as a trace, which\n"
-    "`tarn-bench replay` plays on any allocator. It records calls of a shared libcudart,\n"
-    "libamdhip64 or Level Zero loader, by the command and all processes that it starts. Of a\n"
+    "`tarn-bench replay` plays on any allocator. It records calls of libcuda, libamdhip64\n"
+    "and Level Zero's loader, by the command and all processes that it starts. Of a\n"
     "process that uses tarn it records what that asks of tarn, by TARN_TRACE.\n"
     "\n"
     "  -o, --output TRACE  the trace (default trace.gz); compressed if it ends in .gz. If several\n"
@@ -266,11 +266,11 @@ static void tell_that_there_is_nothing(const struct arguments *arguments, int st
     }
     fprintf(
         stderr,
-        "tarn-record: nothing was recorded: no call of a shared libcudart, libamdhip64 or Level Zero\n"
-        "loader was seen. Possible reasons:\n"
+        "tarn-record: nothing was recorded: no call of libcuda, libamdhip64 or Level Zero's loader was\n"
+        "seen. Possible reasons:\n"
         " - %s does not allocate on a device, or uses another runtime;\n"
-        " - the CUDA runtime is linked into it, as by nvcc without `-cudart shared`;\n"
-        " - it looks up the functions by dlsym, or calls the driver that way;\n"
+        " - it looks up Level Zero's functions by dlsym, or by the loader's tables;\n"
+        " - it ends by _exit;\n"
         " - it is statically linked, runs with other rights than you, or drops LD_PRELOAD.\n",
         arguments->command[0]);
 }
@@ -322,6 +322,15 @@ static void set_trace(const struct arguments *arguments, const char *file)
     free(pattern);
 }
 
+/* Level Zero's calls are recorded by a library of tarn-record's own, those of CUDA and HIP by the libraries of tarn-run. */
+static const char *const preloaded[] = {
+    "libtarn_record_preload.so",
+#if TN_HAS_RUN
+    "libtarn_run_hip.so",
+    "libtarn_run_cuda.so",
+#endif
+};
+
 static void set_environment(const struct arguments *arguments, const char *file)
 {
     tn_launch_set(TN_RECORD_FILE_VARIABLE, file);
@@ -333,9 +342,11 @@ static void set_environment(const struct arguments *arguments, const char *file)
         free(library);
     } else {
         set_trace(arguments, file);
-        char *library = tn_launch_library("libtarn_record_preload.so");
-        tn_launch_preload(library);
-        free(library);
+        for (size_t i = 0; i < sizeof preloaded / sizeof *preloaded; i++) {
+            char *library = tn_launch_library(preloaded[i]);
+            tn_launch_preload(library);
+            free(library);
+        }
     }
 }
 

@@ -82,7 +82,7 @@ MAY_INCLUDE = {
     "tools": {"public", "tools"},
     "recorders": {"recorders", "record", "base", "public:status", "public:version"},
     # A program, and a library over the pools with a backend of its own.
-    "run": {"run", "record", "base", "backend_common", "public", "recorders:launch"},
+    "run": {"run", "record", "base", "backend_common", "public", "recorders:launch", "recorders:process_recording"},
     "examples": {"public", "bindings", "examples"},
     # Over the public headers alone; they include headers of frameworks and vendors.
     "bindings": {"public", "bindings"},

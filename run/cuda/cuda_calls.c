@@ -26,7 +26,7 @@ tn_vendor_error tn_call_free_async_of_thread(tn_vendor_address address, void *st
 TN_PASS(alloc_32, OLD, (unsigned *address, unsigned size_bytes), (address, size_bytes))
 TN_PASS_ALLOC(alloc_from_pool_of_thread,
               (tn_vendor_address * address, size_t size_bytes, void *pool, void *stream),
-              (address, size_bytes, pool, stream), size_bytes)
+              (address, size_bytes, pool, stream), size_bytes, tn_stream_of_thread(stream))
 TN_SET_POOL(set_pool_of_location, (void *location, int type, void *pool), (location, type, pool))
 
 tn_vendor_error tn_cuda_range_of_allocation(tn_vendor_address *base, size_t *size_bytes,

@@ -90,6 +90,12 @@
     X(create_mipmapped_array, cuMipmappedArrayCreate, cuMipmappedArrayCreate, 5000, ALL,           \
       (void **array, const void *description, unsigned level_count),                               \
       (array, description, level_count))                                                           \
+    /* page-locked memory of the host, for tarn-record alone */                                    \
+    X(alloc_host, cuMemAllocHost_v2, cuMemAllocHost, 3020, ALL,                                    \
+      (void **address, size_t size_bytes), (address, size_bytes))                                  \
+    X(alloc_host_with_flags, cuMemHostAlloc, cuMemHostAlloc, 2020, ALL,                            \
+      (void **address, size_t size_bytes, unsigned flags), (address, size_bytes, flags))           \
+    X(free_host, cuMemFreeHost, cuMemFreeHost, 2000, ALL, (void *address), (address))              \
     /* pools of the vendor that the program sets up */                                             \
     X(set_pool, cuDeviceSetMemPool, cuDeviceSetMemPool, 11020, ALL, (int device, void *pool),      \
       (device, pool))                                                                              \

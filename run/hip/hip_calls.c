@@ -9,20 +9,20 @@
 /* --- memory that stays the runtime's ----------------------------------------------------------------- */
 
 TN_PASS_ALLOC(alloc_with_flags, (tn_vendor_address * address, size_t size_bytes, unsigned flags),
-              (address, size_bytes, flags), size_bytes)
+              (address, size_bytes, flags), size_bytes, NULL)
 TN_PASS_ALLOC(alloc_pitch,
               (tn_vendor_address * address, size_t *pitch, size_t width, size_t height),
-              (address, pitch, width, height), *pitch *height)
+              (address, pitch, width, height), *pitch *height, NULL)
 
 tn_vendor_error tn_call_alloc_3d(struct tn_hip_pitched *pitched, struct tn_hip_extent extent)
 {
     TN_BEGIN_CALL(alloc_3d);
+    struct tn_vendor_call call = tn_recording_begin();
     tn_notes_passed(TN_CALL_alloc_3d, TN_REASON_KIND);
     tn_vendor_error error = TN_GIVE_WAY(next(pitched, extent));
-    if (error == TN_ERROR_SUCCESS)
-        tn_notes_vendor_alloc((tn_vendor_address)pitched->address,
-                              pitched->pitch * extent.height * extent.depth);
-    return error;
+    if (error != TN_ERROR_SUCCESS) return tn_calls_end_failed_alloc(call, error);
+    return tn_calls_end_alloc(call, (tn_vendor_address)pitched->address,
+                              pitched->pitch * extent.height * extent.depth, NULL);
 }
 
 TN_PASS(alloc_array, KIND,
@@ -36,6 +36,10 @@ TN_PASS(alloc_mipmapped_array, KIND,
          unsigned flags),
         (array, format, extent, level_count, flags))
 TN_SET_POOL(set_pool_of_location, (void *location, int type, void *pool), (location, type, pool))
+
+TN_PASS_HOST_ALLOC(alloc_host_2, (void **address, size_t size_bytes, unsigned flags),
+                   (address, size_bytes, flags))
+TN_PASS_HOST_FREE(free_host_2)
 
 /* --- questions --------------------------------------------------------------------------------------- */
 

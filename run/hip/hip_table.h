@@ -122,6 +122,15 @@ struct tn_hip_pitched {
       (void **array, const void *format, struct tn_hip_extent extent, unsigned level_count,        \
        unsigned flags),                                                                            \
       (array, format, extent, level_count, flags))                                                 \
+    /* page-locked memory of the host, for tarn-record alone */                                    \
+    X(alloc_host, hipMallocHost, hipMallocHost, 0, ALL, (void **address, size_t size_bytes),       \
+      (address, size_bytes))                                                                       \
+    X(alloc_host_with_flags, hipHostMalloc, hipHostMalloc, 0, ALL,                                 \
+      (void **address, size_t size_bytes, unsigned flags), (address, size_bytes, flags))           \
+    X(alloc_host_2, hipHostAlloc, hipHostAlloc, 0, ALL,                                            \
+      (void **address, size_t size_bytes, unsigned flags), (address, size_bytes, flags))           \
+    X(free_host, hipHostFree, hipHostFree, 0, ALL, (void *address), (address))                     \
+    X(free_host_2, hipFreeHost, hipFreeHost, 0, ALL, (void *address), (address))                   \
     /* pools of the runtime that the program sets up */                                            \
     X(set_pool, hipDeviceSetMemPool, hipDeviceSetMemPool, 0, ALL, (int device, void *pool),        \
       (device, pool))                                                                              \

@@ -13,6 +13,7 @@
 #include "give_way.h"
 #include "notes.h"
 #include "own_pools.h"
+#include "recording.h"
 #include "vendor.h"
 
 /* Begins a function: `vendor`, and `next`, the vendor's own. */
@@ -28,6 +29,11 @@ tn_vendor_error tn_calls_alloc_async(enum tn_call function, tn_vendor_address *a
                                      size_t size_bytes, void *stream, void *pool_stream);
 tn_vendor_error tn_calls_free_async(enum tn_call function, tn_vendor_address address, void *stream,
                                     void *pool_stream);
+
+/* The vendor has served an allocation, or failed to. Return its answer. */
+tn_vendor_error tn_calls_end_alloc(struct tn_vendor_call call, tn_vendor_address address,
+                                   size_t size_bytes, const void *stream);
+tn_vendor_error tn_calls_end_failed_alloc(struct tn_vendor_call call, tn_vendor_error error);
 
 /* The default stream of a function for per-thread default streams is the calling thread's own. */
 static inline void *tn_stream_of_thread(void *stream)
@@ -45,14 +51,37 @@ static inline void *tn_stream_of_thread(void *stream)
     }
 
 /* Memory that the vendor's free takes, which counts it. */
-#define TN_PASS_ALLOC(function, parameters, arguments, size_bytes)                  \
-    tn_vendor_error tn_call_##function parameters                                   \
-    {                                                                               \
-        TN_BEGIN_CALL(function);                                                    \
-        tn_notes_passed(TN_CALL_##function, TN_REASON_KIND);                        \
-        tn_vendor_error error = TN_GIVE_WAY(next arguments);                        \
-        if (error == TN_ERROR_SUCCESS) tn_notes_vendor_alloc(*address, size_bytes); \
-        return error;                                                               \
+#define TN_PASS_ALLOC(function, parameters, arguments, size_bytes, stream)                        \
+    tn_vendor_error tn_call_##function parameters                                                 \
+    {                                                                                             \
+        TN_BEGIN_CALL(function);                                                                  \
+        struct tn_vendor_call call = tn_recording_begin();                                        \
+        tn_notes_passed(TN_CALL_##function, TN_REASON_KIND);                                      \
+        tn_vendor_error error = TN_GIVE_WAY(next arguments);                                      \
+        return error == TN_ERROR_SUCCESS ? tn_calls_end_alloc(call, *address, size_bytes, stream) \
+                                         : tn_calls_end_failed_alloc(call, error);                \
+    }
+
+/* Page-locked memory of the host, which is of interest for a recording alone. */
+#define TN_PASS_HOST_ALLOC(function, parameters, arguments)                            \
+    tn_vendor_error tn_call_##function parameters                                      \
+    {                                                                                  \
+        TN_BEGIN_CALL(function);                                                       \
+        struct tn_vendor_call call = tn_recording_begin();                             \
+        tn_vendor_error error = next arguments;                                        \
+        tn_recording_end_host_alloc(call, error == TN_ERROR_SUCCESS ? *address : NULL, \
+                                    size_bytes);                                       \
+        return error;                                                                  \
+    }
+
+#define TN_PASS_HOST_FREE(function)                        \
+    tn_vendor_error tn_call_##function(void *address)      \
+    {                                                      \
+        TN_BEGIN_CALL(function);                           \
+        struct tn_vendor_call call = tn_recording_begin(); \
+        tn_vendor_error error = next(address);             \
+        tn_recording_end_free(call, error, address, NULL); \
+        return error;                                      \
     }
 
 /* The program sets up a pool of the vendor's. */

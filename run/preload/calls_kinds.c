@@ -23,12 +23,12 @@ bool tn_give_way(tn_vendor_error error)
 TN_PASS_ALLOC(alloc_rows,
               (tn_vendor_address * address, size_t *pitch, size_t width, size_t height,
                unsigned element),
-              (address, pitch, width, height, element), *pitch *height)
+              (address, pitch, width, height, element), *pitch *height, NULL)
 TN_PASS_ALLOC(alloc_managed, (tn_vendor_address * address, size_t size_bytes, unsigned flags),
-              (address, size_bytes, flags), size_bytes)
+              (address, size_bytes, flags), size_bytes, NULL)
 TN_PASS_ALLOC(alloc_from_pool,
               (tn_vendor_address * address, size_t size_bytes, void *pool, void *stream),
-              (address, size_bytes, pool, stream), size_bytes)
+              (address, size_bytes, pool, stream), size_bytes, stream)
 TN_PASS(create_memory, KIND,
         (uint64_t * handle, size_t size_bytes, const void *properties, uint64_t flags),
         (handle, size_bytes, properties, flags))
@@ -36,6 +36,11 @@ TN_PASS(create_array, KIND, (void **array, const void *description), (array, des
 TN_PASS(create_array_3d, KIND, (void **array, const void *description), (array, description))
 TN_PASS(create_mipmapped_array, KIND, (void **array, const void *description, unsigned level_count),
         (array, description, level_count))
+
+TN_PASS_HOST_ALLOC(alloc_host, (void **address, size_t size_bytes), (address, size_bytes))
+TN_PASS_HOST_ALLOC(alloc_host_with_flags, (void **address, size_t size_bytes, unsigned flags),
+                   (address, size_bytes, flags))
+TN_PASS_HOST_FREE(free_host)
 
 /* --- pools of the vendor's --------------------------------------------------------------------------- */
 

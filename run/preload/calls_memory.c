@@ -56,13 +56,27 @@ static enum tn_reason serve(const struct tn_vendor *vendor, const struct alloc_c
     return TN_REASON_COUNT;
 }
 
-static tn_vendor_error note_passed_alloc(const struct alloc_call *call, enum tn_reason reason,
-                                         tn_vendor_error error)
+tn_vendor_error tn_calls_end_alloc(struct tn_vendor_call call, tn_vendor_address address,
+                                   size_t size_bytes, const void *stream)
+{
+    tn_notes_vendor_alloc(address, size_bytes);
+    tn_recording_end_alloc(call, (const void *)address, size_bytes, stream);
+    return TN_ERROR_SUCCESS;
+}
+
+tn_vendor_error tn_calls_end_failed_alloc(struct tn_vendor_call call, tn_vendor_error error)
+{
+    tn_recording_end_alloc(call, NULL, 0, NULL);
+    return error;
+}
+
+static tn_vendor_error end_passed_alloc(const struct alloc_call *call, enum tn_reason reason,
+                                        struct tn_vendor_call recorded, tn_vendor_error error)
 {
     tn_notes_passed(call->call, reason);
-    if (error == TN_ERROR_SUCCESS && call->address)
-        tn_notes_vendor_alloc(*call->address, call->size_bytes);
-    return error;
+    return error == TN_ERROR_SUCCESS && call->address
+               ? tn_calls_end_alloc(recorded, *call->address, call->size_bytes, call->stream)
+               : tn_calls_end_failed_alloc(recorded, error);
 }
 
 tn_vendor_error tn_call_alloc(tn_vendor_address *address, size_t size_bytes)
@@ -74,8 +88,9 @@ tn_vendor_error tn_call_alloc(tn_vendor_address *address, size_t size_bytes)
                                .size_bytes = size_bytes };
     enum tn_reason reason = serve(vendor, &call);
     if (reason == TN_REASON_COUNT) return TN_ERROR_SUCCESS;
-    return note_passed_alloc(&call, reason,
-                             TN_GIVE_WAY(TN_VENDOR_CALL(vendor, alloc)(address, size_bytes)));
+    struct tn_vendor_call recorded = tn_recording_begin();
+    tn_vendor_error error = TN_GIVE_WAY(TN_VENDOR_CALL(vendor, alloc)(address, size_bytes));
+    return end_passed_alloc(&call, reason, recorded, error);
 }
 
 typedef tn_vendor_error (*alloc_async_function)(tn_vendor_address *, size_t, void *);
@@ -90,7 +105,9 @@ tn_vendor_error tn_calls_alloc_async(enum tn_call function, tn_vendor_address *a
     struct alloc_call call = { function, address, size_bytes, pool_stream, true };
     enum tn_reason reason = serve(vendor, &call);
     if (reason == TN_REASON_COUNT) return TN_ERROR_SUCCESS;
-    return note_passed_alloc(&call, reason, TN_GIVE_WAY(next(address, size_bytes, stream)));
+    struct tn_vendor_call recorded = tn_recording_begin();
+    tn_vendor_error error = TN_GIVE_WAY(next(address, size_bytes, stream));
+    return end_passed_alloc(&call, reason, recorded, error);
 }
 
 tn_vendor_error tn_call_alloc_async(tn_vendor_address *address, size_t size_bytes, void *stream)
@@ -148,13 +165,11 @@ static tarn_status take_back(const struct tn_vendor *vendor, tn_vendor_address a
     return status;
 }
 
-static tn_vendor_error note_passed_free(enum tn_call call, tn_vendor_address address,
-                                        tn_vendor_error error)
+static void note_passed_free(enum tn_call call, tn_vendor_address address, tn_vendor_error error)
 {
     tn_notes_vendor_call();
     tn_notes_passed(call, tn_pass_is_asked() ? TN_REASON_ASKED : TN_REASON_NOT_OURS);
     if (error == TN_ERROR_SUCCESS && address != 0) tn_notes_vendor_free(address);
-    return error;
 }
 
 tn_vendor_error tn_call_free(tn_vendor_address address)
@@ -163,7 +178,11 @@ tn_vendor_error tn_call_free(tn_vendor_address address)
     if (!TN_VENDOR_HAS(vendor, free)) return TN_ERROR_NOT_INITIALIZED;
     tarn_status status = take_back(vendor, address, NULL, false);
     if (status != TARN_STATUS_FOREIGN_ADDRESS) return error_of(status);
-    return note_passed_free(TN_CALL_free, address, TN_VENDOR_CALL(vendor, free)(address));
+    struct tn_vendor_call recorded = tn_recording_begin();
+    tn_vendor_error error = TN_VENDOR_CALL(vendor, free)(address);
+    note_passed_free(TN_CALL_free, address, error);
+    tn_recording_end_free(recorded, error, (const void *)address, NULL);
+    return error;
 }
 
 tn_vendor_error tn_calls_free_async(enum tn_call function, tn_vendor_address address, void *stream,
@@ -174,7 +193,11 @@ tn_vendor_error tn_calls_free_async(enum tn_call function, tn_vendor_address add
     free_async_function next = (free_async_function)vendor->intercepted[function];
     tarn_status status = take_back(vendor, address, pool_stream, true);
     if (status != TARN_STATUS_FOREIGN_ADDRESS) return error_of(status);
-    return note_passed_free(function, address, next(address, stream));
+    struct tn_vendor_call recorded = tn_recording_begin();
+    tn_vendor_error error = next(address, stream);
+    note_passed_free(function, address, error);
+    tn_recording_end_free(recorded, error, (const void *)address, pool_stream);
+    return error;
 }
 
 tn_vendor_error tn_call_free_async(tn_vendor_address address, void *stream)

@@ -7,6 +7,7 @@
 
 #include "captures.h"
 #include "context_pools.h"
+#include "recording.h"
 
 /* The library is there from the start of the process, so its threads' data need no allocation. */
 static _Thread_local unsigned depth __attribute__((tls_model("initial-exec")));
@@ -21,12 +22,12 @@ __attribute__((constructor)) static void read_environment(void)
 
 bool tn_pass_is_asked(void)
 {
-    return is_asked;
+    return is_asked || tn_recording_is_asked();
 }
 
 enum tn_reason tn_pass_reason(void)
 {
-    if (is_asked) return TN_REASON_ASKED;
+    if (tn_pass_is_asked()) return TN_REASON_ASKED;
     if (depth > 0) return TN_REASON_NESTED;
     if (tn_context_pools_are_of_parent()) return TN_REASON_FORKED;
     return tn_captures_any() ? TN_REASON_CAPTURE : TN_REASON_COUNT;

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * fake_runtime: a library with the functions of three vendors that tarn-record stands in for. They hand out host memory,
- * nothing from 1 GiB on, and zero bytes as CUDA does, with success and NULL.
+ * fake_runtime: a library with the functions that tarn-record stands in for, of one vendor: CUDA's driver, HIP's runtime, or
+ * Level Zero's loader. They hand out host memory, nothing from 1 GiB on, and zero bytes with success and NULL.
  */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-struct pitched {
-    void *address;
-    size_t pitch, width, height;
-};
-
-struct extent {
-    size_t width, height, depth;
-};
 
 #define TOO_MUCH ((size_t)1 << 30)
 
@@ -45,58 +36,37 @@ static int take(void *address)
     }
 #define UNUSED __attribute__((unused))
 
-ALLOC(cudaMalloc, void **address, size_t bytes)
-ALLOC(cudaMallocManaged, void **address, size_t bytes, UNUSED unsigned flags)
-ALLOC(cudaMallocAsync, void **address, size_t bytes, UNUSED void *stream)
-ALLOC(cudaMallocAsync_ptsz, void **address, size_t bytes, UNUSED void *stream)
-ALLOC(cudaMallocFromPoolAsync, void **address, size_t bytes, UNUSED void *pool, UNUSED void *stream)
-ALLOC(cudaMallocHost, void **address, size_t bytes)
-ALLOC(cudaHostAlloc, void **address, size_t bytes, UNUSED unsigned flags)
-FREE(cudaFree, void *address)
-FREE(cudaFreeAsync, void *address, UNUSED void *stream)
-FREE(cudaFreeAsync_ptsz, void *address, UNUSED void *stream)
-FREE(cudaFreeHost, void *address)
+#if defined(FAKES_CUDA)
+ALLOC(cuMemAlloc_v2, void **address, size_t bytes)
+ALLOC(cuMemAllocManaged, void **address, size_t bytes, UNUSED unsigned flags)
+ALLOC(cuMemAllocAsync, void **address, size_t bytes, UNUSED void *stream)
+ALLOC(cuMemAllocAsync_ptsz, void **address, size_t bytes, UNUSED void *stream)
+ALLOC(cuMemAllocFromPoolAsync, void **address, size_t bytes, UNUSED void *pool, UNUSED void *stream)
+ALLOC(cuMemAllocHost_v2, void **address, size_t bytes)
+ALLOC(cuMemHostAlloc, void **address, size_t bytes, UNUSED unsigned flags)
+FREE(cuMemFree_v2, void *address)
+FREE(cuMemFreeAsync, void *address, UNUSED void *stream)
+FREE(cuMemFreeAsync_ptsz, void *address, UNUSED void *stream)
+FREE(cuMemFreeHost, void *address)
 
-int cudaMallocPitch(void **address, size_t *pitch, size_t width, size_t height);
-int cudaMallocPitch(void **address, size_t *pitch, size_t width, size_t height)
+int cuMemAllocPitch_v2(void **address, size_t *pitch, size_t width, size_t height,
+                       unsigned element);
+int cuMemAllocPitch_v2(void **address, size_t *pitch, size_t width, size_t height,
+                       UNUSED unsigned element)
 {
     *pitch = (width + 255) / 256 * 256;
     return give(address, *pitch * height);
 }
-
-int cudaMalloc3D(struct pitched *pitched, struct extent extent);
-int cudaMalloc3D(struct pitched *pitched, struct extent extent)
-{
-    int error = cudaMallocPitch(&pitched->address, &pitched->pitch, extent.width,
-                                extent.height * extent.depth);
-    pitched->width = extent.width;
-    pitched->height = extent.height;
-    return error;
-}
-
-ALLOC(cuMemAlloc_v2, void **address, size_t bytes)
-FREE(cuMemFree_v2, void *address)
-
-/* HIP, over CUDA as it is on some machines: one call is one event all the same. */
-int hipMalloc(void **address, size_t bytes);
-int hipMalloc(void **address, size_t bytes)
-{
-    return cudaMalloc(address, bytes);
-}
-
-int hipFree(void *address);
-int hipFree(void *address)
-{
-    return cudaFree(address);
-}
-
+#elif defined(FAKES_HIP)
+ALLOC(hipMalloc, void **address, size_t bytes)
 ALLOC(hipExtMallocWithFlags, void **address, size_t bytes, UNUSED unsigned flags)
 ALLOC(hipMallocManaged, void **address, size_t bytes, UNUSED unsigned flags)
 ALLOC(hipMallocAsync, void **address, size_t bytes, UNUSED void *stream)
 ALLOC(hipHostMalloc, void **address, size_t bytes, UNUSED unsigned flags)
+FREE(hipFree, void *address)
 FREE(hipFreeAsync, void *address, UNUSED void *stream)
 FREE(hipHostFree, void *address)
-
+#else
 ALLOC(zeMemAllocDevice, UNUSED void *context, UNUSED const void *description, size_t bytes,
       UNUSED size_t alignment, UNUSED void *device, void **address)
 ALLOC(zeMemAllocShared, UNUSED void *context, UNUSED const void *device_description,
@@ -106,3 +76,4 @@ ALLOC(zeMemAllocHost, UNUSED void *context, UNUSED const void *description, size
       UNUSED size_t alignment, void **address)
 FREE(zeMemFree, UNUSED void *context, void *address)
 FREE(zeMemFreeExt, UNUSED void *context, UNUSED const void *description, void *address)
+#endif

@@ -34,7 +34,7 @@ static int occupy(uintptr_t address)
 int main(int argc, char **argv)
 {
     void *module = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
-    uintptr_t vendor_place = module ? (uintptr_t)dlsym(module, "cudaMalloc") : 0;
+    uintptr_t vendor_place = module ? (uintptr_t)dlsym(module, "cuMemAlloc_v2") : 0;
     if (vendor_place == 0 || use(module, 1000) != 0) return 1;
     if (dlclose(module) != 0 || occupy(vendor_place) != 0) return 2;
     module = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);

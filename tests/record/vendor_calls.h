@@ -5,30 +5,19 @@
 
 #include <stddef.h>
 
-struct pitched {
-    void *address;
-    size_t pitch, width, height;
-};
-
-struct extent {
-    size_t width, height, depth;
-};
-
-int cudaMalloc(void **address, size_t bytes);
-int cudaMallocManaged(void **address, size_t bytes, unsigned flags);
-int cudaMallocPitch(void **address, size_t *pitch, size_t width, size_t height);
-int cudaMalloc3D(struct pitched *pitched, struct extent extent);
-int cudaMallocAsync(void **address, size_t bytes, void *stream);
-int cudaMallocAsync_ptsz(void **address, size_t bytes, void *stream);
-int cudaMallocFromPoolAsync(void **address, size_t bytes, void *pool, void *stream);
-int cudaMallocHost(void **address, size_t bytes);
-int cudaHostAlloc(void **address, size_t bytes, unsigned flags);
-int cudaFree(void *address);
-int cudaFreeAsync(void *address, void *stream);
-int cudaFreeAsync_ptsz(void *address, void *stream);
-int cudaFreeHost(void *address);
 int cuMemAlloc_v2(void **address, size_t bytes);
+int cuMemAllocManaged(void **address, size_t bytes, unsigned flags);
+int cuMemAllocPitch_v2(void **address, size_t *pitch, size_t width, size_t height,
+                       unsigned element);
+int cuMemAllocAsync(void **address, size_t bytes, void *stream);
+int cuMemAllocAsync_ptsz(void **address, size_t bytes, void *stream);
+int cuMemAllocFromPoolAsync(void **address, size_t bytes, void *pool, void *stream);
+int cuMemAllocHost_v2(void **address, size_t bytes);
+int cuMemHostAlloc(void **address, size_t bytes, unsigned flags);
 int cuMemFree_v2(void *address);
+int cuMemFreeAsync(void *address, void *stream);
+int cuMemFreeAsync_ptsz(void *address, void *stream);
+int cuMemFreeHost(void *address);
 int hipMalloc(void **address, size_t bytes);
 int hipExtMallocWithFlags(void **address, size_t bytes, unsigned flags);
 int hipMallocManaged(void **address, size_t bytes, unsigned flags);

@@ -6,6 +6,6 @@ int use_vendor(size_t bytes);
 int use_vendor(size_t bytes)
 {
     void *address = NULL;
-    int error = cudaMalloc(&address, bytes);
-    return error ? error : cudaFree(address);
+    int error = cuMemAlloc_v2(&address, bytes);
+    return error ? error : cuMemFree_v2(address);
 }

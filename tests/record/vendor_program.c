@@ -19,31 +19,27 @@ static void must(int error)
 
 static void use_cuda(void)
 {
-    void *a[10];
+    void *a[9];
     size_t pitch;
-    struct pitched pitched;
     void *failed = NULL;
-    must(cudaFree(NULL));
-    must(cudaMalloc(&a[0], 100));
-    must(cudaMallocManaged(&a[1], 200, 1));
-    must(cudaMallocPitch(&a[2], &pitch, 100, 3));
-    must(cudaMalloc3D(&pitched, (struct extent){ 100, 3, 2 }));
-    must(cudaMallocAsync(&a[3], 300, STREAM));
-    must(cudaMallocAsync_ptsz(&a[4], 400, NULL));
-    must(cudaMallocFromPoolAsync(&a[5], 500, NULL, STREAM));
-    must(cudaMallocHost(&a[6], 600));
-    must(cudaHostAlloc(&a[7], 700, 0));
-    must(cuMemAlloc_v2(&a[8], 800));
-    must(cudaMalloc(&a[9], 0));
-    if (cudaMalloc(&failed, (size_t)1 << 40) == 0 || failed) exit(8);
-    must(cudaFree(a[0]));
-    must(cudaFree(pitched.address));
-    must(cudaFreeAsync(a[3], STREAM));
-    must(cudaFreeAsync_ptsz(a[4], NULL));
-    must(cudaFreeHost(a[6]));
-    must(cudaFreeHost(a[7]));
+    must(cuMemFree_v2(NULL));
+    must(cuMemAlloc_v2(&a[0], 100));
+    must(cuMemAllocManaged(&a[1], 200, 1));
+    must(cuMemAllocPitch_v2(&a[2], &pitch, 100, 3, 4));
+    must(cuMemAllocAsync(&a[3], 300, STREAM));
+    must(cuMemAllocAsync_ptsz(&a[4], 400, NULL));
+    must(cuMemAllocFromPoolAsync(&a[5], 500, NULL, STREAM));
+    must(cuMemAllocHost_v2(&a[6], 600));
+    must(cuMemHostAlloc(&a[7], 700, 0));
+    must(cuMemAlloc_v2(&a[8], 0));
+    if (cuMemAlloc_v2(&failed, (size_t)1 << 40) == 0 || failed) exit(8);
+    must(cuMemFree_v2(a[0]));
+    must(cuMemFree_v2(a[2]));
+    must(cuMemFreeAsync(a[3], STREAM));
+    must(cuMemFreeAsync_ptsz(a[4], NULL));
+    must(cuMemFreeHost(a[6]));
+    must(cuMemFreeHost(a[7]));
     must(cuMemFree_v2(a[8]));
-    must(cudaFree(a[9]));
 }
 
 static void use_hip(void)
@@ -76,10 +72,10 @@ static void *allocate_often(void *argument)
 {
     for (int i = 0; i < 5000; i++) {
         void *a, *b;
-        must(cudaMalloc(&a, 64));
-        must(cudaMalloc(&b, 128));
-        must(cudaFree(a));
-        must(cudaFree(b));
+        must(cuMemAlloc_v2(&a, 64));
+        must(cuMemAlloc_v2(&b, 128));
+        must(cuMemFree_v2(a));
+        must(cuMemFree_v2(b));
     }
     return NULL;
 }
@@ -96,10 +92,10 @@ static void use_threads(void)
 static void *use_its_own_stream(void *argument)
 {
     void *a, *b;
-    must(cudaMallocAsync_ptsz(&a, 200, NULL));
-    must(cudaMallocAsync(&b, 300, (void *)2));
-    must(cudaFreeAsync(a, (void *)2));
-    must(cudaFreeAsync_ptsz(b, NULL));
+    must(cuMemAllocAsync_ptsz(&a, 200, NULL));
+    must(cuMemAllocAsync(&b, 300, (void *)2));
+    must(cuMemFreeAsync(a, (void *)2));
+    must(cuMemFreeAsync_ptsz(b, NULL));
     return argument;
 }
 
@@ -107,8 +103,8 @@ static void *use_its_own_stream(void *argument)
 static void use_streams(void)
 {
     void *a;
-    must(cudaMallocAsync(&a, 100, (void *)1));
-    must(cudaFreeAsync(a, NULL));
+    must(cuMemAllocAsync(&a, 100, (void *)1));
+    must(cuMemFreeAsync(a, NULL));
     for (int i = 0; i < 2; i++) {
         pthread_t thread;
         must(pthread_create(&thread, NULL, use_its_own_stream, NULL));
@@ -126,16 +122,16 @@ static void use_processes(void)
         _exit(7);
     }
     void *a;
-    must(cudaMalloc(&a, 100));
+    must(cuMemAlloc_v2(&a, 100));
     must(waitpid(child, &ended, 0) == child ? ended : 6);
-    must(cudaFree(a));
+    must(cuMemFree_v2(a));
 }
 
 /* The same process becomes another program, and that once more. */
 static void use_exec(void)
 {
     void *a;
-    must(cudaMalloc(&a, 4242));
+    must(cuMemAlloc_v2(&a, 4242));
     execl("/proc/self/exe", "vendor_program", "hip", (char *)NULL);
     exit(7);
 }

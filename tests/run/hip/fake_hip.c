@@ -120,6 +120,16 @@ int fake_alloc_3d(struct tn_hip_pitched *pitched, struct tn_hip_extent extent)
     return fake_answer(status);
 }
 
+int fake_alloc_host_2(void **address, size_t size_bytes, unsigned flags)
+{
+    return fake_alloc_host_with_flags(address, size_bytes, flags);
+}
+
+int fake_free_host_2(void *address)
+{
+    return fake_free_host(address);
+}
+
 int fake_alloc_array(void **array, const void *format, size_t width, size_t height, unsigned flags)
 {
     size_t size_bytes = width * (height > 0 ? height : 1);

@@ -246,6 +246,26 @@ int fake_alloc_rows(tn_vendor_address *address, size_t *pitch, size_t width, siz
         fake_allocate(sim_enter("alloc_rows"), SIM_MEMORY_KIND_DEVICE, *pitch * height, address));
 }
 
+/* --- memory of the host ------------------------------------------------------------------------------ */
+
+int fake_alloc_host(void **address, size_t size_bytes)
+{
+    *address = malloc(size_bytes);
+    return fake_answer(*address ? SIM_STATUS_OK : SIM_STATUS_OUT_OF_MEMORY);
+}
+
+int fake_alloc_host_with_flags(void **address, size_t size_bytes, unsigned flags)
+{
+    (void)flags;
+    return fake_alloc_host(address, size_bytes);
+}
+
+int fake_free_host(void *address)
+{
+    free(address);
+    return fake_answer(SIM_STATUS_OK);
+}
+
 int fake_make_array(const char *name, void **array, const void *description)
 {
     tn_vendor_address address = 0;
