@@ -37,6 +37,8 @@ const char tn_launch_usage[] =
     "\n"
     "  --preset lean       pools that hold little more than is in use (TARN_PRESET)\n"
     "  --limit SIZE        the most that a pool holds, such as 8G or 50% (TARN_LIMIT)\n"
+    "  --up-to SIZE        larger requests go to the driver, for example memory that is shared with\n"
+    "                      other processes (TARN_RUN_UP_TO)\n"
     "  --stats             print what each pool did, at the end (TARN_STATS=exit)\n"
     "  --trace FILE        record the allocations as a trace (TARN_TRACE); %p in the name stands for\n"
     "                      the number of the process\n"
@@ -67,6 +69,7 @@ struct arguments {
 enum {
     OPTION_PRESET = 256,
     OPTION_LIMIT,
+    OPTION_UP_TO,
     OPTION_STATS,
     OPTION_TRACE,
     OPTION_POISON,
@@ -81,6 +84,7 @@ enum {
 static const struct option options[] = {
     { "preset", required_argument, NULL, OPTION_PRESET },
     { "limit", required_argument, NULL, OPTION_LIMIT },
+    { "up-to", required_argument, NULL, OPTION_UP_TO },
     { "stats", no_argument, NULL, OPTION_STATS },
     { "trace", required_argument, NULL, OPTION_TRACE },
     { "poison", no_argument, NULL, OPTION_POISON },
@@ -112,6 +116,15 @@ static void set_limit(const char *value)
             value);
     }
     tn_launch_set("TARN_LIMIT", value);
+}
+
+static void set_up_to(const char *value)
+{
+    size_t bytes;
+    if (!tn_size_text_parse_bytes(value, &bytes))
+        tn_launch_fail("--up-to is \"%s\", not a number of bytes such as 64M, with K, M, G or T",
+                       value);
+    tn_launch_set("TARN_RUN_UP_TO", value);
 }
 
 static void set_trace(const char *value)
@@ -155,6 +168,9 @@ static void take_option(struct arguments *arguments, int option, char **argv)
         break;
     case OPTION_LIMIT:
         set_limit(optarg);
+        break;
+    case OPTION_UP_TO:
+        set_up_to(optarg);
         break;
     case OPTION_STATS:
         tn_launch_set("TARN_STATS", "exit");

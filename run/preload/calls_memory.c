@@ -11,8 +11,11 @@
  *
  * Cost: over that of the pool the vendor's query for the current context and some loads.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "base/log.h"
 
 #include "call_forms.h"
 #include "captures.h"
@@ -43,6 +46,7 @@ static enum tn_reason serve(const struct tn_vendor *vendor, const struct alloc_c
     enum tn_reason reason = tn_pass_reason();
     if (reason != TN_REASON_COUNT) return reason;
     if (call->size_bytes == 0 || !call->address) return TN_REASON_ZERO;
+    if (tn_pass_is_too_large(call->size_bytes)) return TN_REASON_LARGE;
     if (call->has_stream && tn_own_pools_are_seen()) return TN_REASON_OWN_POOLS;
     reason = tn_context_pools_find(vendor, &pool);
     if (reason != TN_REASON_COUNT) return reason;
@@ -241,6 +245,18 @@ tn_vendor_error tn_call_get_range(tn_vendor_address *base, size_t *size_bytes,
     return TN_VENDOR_CALL(vendor, get_range)(base, size_bytes, address);
 }
 
+static void note_handle(tn_vendor_address address)
+{
+    static atomic_flag has_warned = ATOMIC_FLAG_INIT;
+    tn_notes_passed(TN_CALL_get_ipc_handle, TN_REASON_HANDLE);
+    if (!tn_log_is_on(TARN_LOG_LEVEL_WARNING) || atomic_flag_test_and_set(&has_warned)) return;
+    tn_log(
+        TARN_LOG_LEVEL_WARNING,
+        "a handle for other processes of %#zx stands for the whole static pool around it, and may open at its start; with "
+        "TARN_RUN_UP_TO larger requests stay out of pools",
+        (size_t)address);
+}
+
 /* The handle stands for the whole static pool, and opens at its start. Libraries that ask for the range first know that. */
 tn_vendor_error tn_call_get_ipc_handle(void *handle, tn_vendor_address address)
 {
@@ -249,6 +265,6 @@ tn_vendor_error tn_call_get_ipc_handle(void *handle, tn_vendor_address address)
     const struct tn_vendor *vendor = tn_vendor_find();
     if (!TN_VENDOR_HAS(vendor, get_ipc_handle)) return TN_ERROR_NOT_INITIALIZED;
     if (tn_context_pools_find_allocation((void *)address, &start, &bytes) == TARN_STATUS_OK)
-        tn_notes_passed(TN_CALL_get_ipc_handle, TN_REASON_HANDLE);
+        note_handle(address);
     return TN_VENDOR_CALL(vendor, get_ipc_handle)(handle, address);
 }

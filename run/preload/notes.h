@@ -28,6 +28,7 @@ enum tn_route {
     X(KIND, "memory of this kind stays the " TN_VENDOR_WORD "'s")              \
     X(OLD, "the 32-bit interface from before CUDA 3.2")                        \
     X(ZERO, "zero bytes, or nowhere to write the address")                     \
+    X(LARGE, "larger than TARN_RUN_UP_TO")                                     \
     X(NO_CONTEXT, "no context is current")                                     \
     X(NO_POOL, "no pool could be made")                                        \
     X(FORKED, "the " TN_VENDOR_WORD " was in use before the fork")             \

@@ -2,8 +2,11 @@
 /* pass: the reasons, in the order of their weight. */
 #include "pass.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text/size_text.h"
 
 #include "captures.h"
 #include "context_pools.h"
@@ -13,11 +16,20 @@
 static _Thread_local unsigned depth __attribute__((tls_model("initial-exec")));
 
 static bool is_asked;
+static size_t served_bytes_max = SIZE_MAX;
 
 __attribute__((constructor)) static void read_environment(void)
 {
-    const char *value = getenv("TARN_RUN_PASS");
-    is_asked = value && strcmp(value, "1") == 0;
+    const char *pass = getenv("TARN_RUN_PASS"), *up_to = getenv("TARN_RUN_UP_TO");
+    is_asked = pass && strcmp(pass, "1") == 0;
+    /* The user waits for the effect of the variable. */
+    if (up_to && up_to[0] != '\0' && !tn_size_text_parse_bytes(up_to, &served_bytes_max))
+        fprintf(stderr, "tarn: TARN_RUN_UP_TO is no size such as 64M, and has no effect\n");
+}
+
+bool tn_pass_is_too_large(size_t size_bytes)
+{
+    return size_bytes > served_bytes_max;
 }
 
 bool tn_pass_is_asked(void)

@@ -8,11 +8,15 @@
 #define TN_PASS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "notes.h"
 
 /* TARN_RUN_PASS=1: all calls are counted and passed on. */
 bool tn_pass_is_asked(void);
+
+/* TARN_RUN_UP_TO=SIZE: larger requests are passed on. */
+bool tn_pass_is_too_large(size_t size_bytes);
 
 /* Returns why the call is passed on, or TN_REASON_COUNT. */
 enum tn_reason tn_pass_reason(void);

@@ -111,6 +111,10 @@ static void test_options_are_variables(void **state)
                   "TARN_DEBUG=poison\nTARN_LOG=info\n");
     expect_exit(0, "TARN_DEBUG=zones TARN_LIMIT=2G $r --poison $p print TARN_DEBUG TARN_LIMIT");
     expect_output("TARN_DEBUG=zones,poison\nTARN_LIMIT=2G\n");
+    expect_exit(0, "$r --up-to 64M $p print TARN_RUN_UP_TO");
+    expect_output("64M");
+    expect_exit(125, "$r --up-to 64MB true");
+    expect_output("--up-to is \"64MB\", not a number of bytes such as 64M");
     expect_exit(0, "$r --limit=8GiB $p print TARN_LIMIT");
     expect_output("TARN_LIMIT=8GiB\n");
 }

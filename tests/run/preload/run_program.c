@@ -210,6 +210,19 @@ static void limited(void)
     EXPECT(vendor.free(x), ==, 0);
 }
 
+/* TARN_RUN_UP_TO is 2 MiB. A handle of what is larger stands for it alone. */
+static void up_to(void)
+{
+    address x = alloc(2 * MIB), y = alloc(2 * MIB + 1), handle = 0;
+    EXPECT(vendor_allocs(), ==, 2);
+    EXPECT(vendor.ipc_handle(&handle, y), ==, 0);
+    EXPECT(handle, ==, y);
+    EXPECT(vendor.free(x), ==, 0);
+    EXPECT(sim_call_count("free"), ==, 0);
+    EXPECT(vendor.free(y), ==, 0);
+    EXPECT(sim_call_count("free"), ==, 1);
+}
+
 /* --- contexts, streams, captures ---------------------------------------------------------------------- */
 
 /* The next stream may get the handle: see TARN_SIM_REUSE_STREAMS in the test's environment. */
@@ -413,6 +426,7 @@ static const struct scenario scenarios[] = {
     { "other_kinds", other_kinds },
     { "gives_way", gives_way },
     { "limited", limited },
+    { "up_to", up_to },
     { "stream_ends", stream_ends },
     { "capture", capture },
     { "capture_ends", capture_ends },
