@@ -37,6 +37,48 @@ static void gomp(void)
     EXPECT(vendor.free(managed), ==, 0);
 }
 
+struct plugin {
+    int (*alloc)(address *, size_t);
+    int (*free)(address);
+};
+
+static struct plugin open_plugin(int mode)
+{
+    struct plugin plugin;
+    void *library = dlopen(getenv("LINKED_PLUGIN"), mode);
+    EXPECT(library, !=, NULL);
+    void *alloc_found = dlsym(library, "plugin_alloc"), *free_found = dlsym(library, "plugin_free");
+    memcpy(&plugin.alloc, &alloc_found, sizeof alloc_found);
+    memcpy(&plugin.free, &free_found, sizeof free_found);
+    return plugin;
+}
+
+static void plugin(void)
+{
+    struct plugin plugin = open_plugin(RTLD_NOW);
+    address x = alloc(KIB), y = 0;
+    EXPECT(plugin.alloc(&y, KIB), ==, 0);
+    EXPECT(vendor_allocs(), ==, 1);
+    EXPECT(plugin.free(x), ==, 0);
+    EXPECT(vendor.free(y), ==, 0);
+    EXPECT(sim_call_count("free"), ==, 0);
+}
+
+/* It has the driver's functions. A pool's memory is nothing that the driver could free. */
+static void deepbind(void)
+{
+    struct plugin plugin = open_plugin(RTLD_NOW | RTLD_DEEPBIND);
+    address x = alloc(KIB), y = 0;
+    EXPECT(plugin.alloc(&y, KIB), ==, 0);
+    EXPECT(vendor_allocs(), ==, 2);
+    EXPECT(vendor.free(y), ==, 0);
+    EXPECT(sim_call_count("free"), ==, 1);
+    address interior = alloc(KIB);
+    EXPECT(plugin.free(interior), !=, 0);
+    EXPECT(vendor.free(interior), ==, 0);
+    EXPECT(vendor.free(x), ==, 0);
+}
+
 static void contexts(void)
 {
     void *first = NULL, *second = NULL;
@@ -141,6 +183,8 @@ static void primary_context(void)
 const struct scenario program_scenarios[] = {
     { "no_context", no_context },
     { "gomp", gomp },
+    { "plugin", plugin },
+    { "deepbind", deepbind },
     { "contexts", contexts },
     { "green", green },
     { "peers", peers },
