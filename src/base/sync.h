@@ -104,14 +104,20 @@ static inline void tn_thread_end_uncancelled(int state)
     pthread_setcancelstate(state, &state);
 }
 
-/* Sleeps for a millisecond. Not a cancellation point; errno is unchanged. */
-static inline void tn_thread_sleep_shortly(void)
+/* Sleeps for less than a second. Not a cancellation point; errno is unchanged. */
+static inline void tn_thread_sleep_ns(long nanoseconds)
 {
     int caller_errno = errno;
     int state = tn_thread_begin_uncancelled();
-    nanosleep(&(const struct timespec){ .tv_nsec = 1000000 }, NULL);
+    nanosleep(&(const struct timespec){ .tv_nsec = nanoseconds }, NULL);
     tn_thread_end_uncancelled(state);
     errno = caller_errno;
+}
+
+/* Sleeps for a millisecond. */
+static inline void tn_thread_sleep_shortly(void)
+{
+    tn_thread_sleep_ns(1000000);
 }
 
 struct tn_condition {
