@@ -240,7 +240,7 @@ typedef struct tarn_backend_operations {
 
     /* The event completes when all work is done that was submitted to the device before, on any stream. Never called
      * while a stream is captured that a pool was told of. NOT_SUPPORTED or NULL: the vendor has no such call; a pool with
-     * free_waits then waits for the device where it would record such an event. */
+     * free_waits then waits for the device at each free that names no stream. */
     tarn_backend_result (*event_record_device)(void *state, tarn_event event);
 } tarn_backend_operations;
 

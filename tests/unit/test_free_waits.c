@@ -3,8 +3,12 @@
  * test_free_waits: pools whose unnamed frees mean what the vendor's do. The random programs of stress_streams compare
  * each hand-out with what runs before what.
  */
+#include <pthread.h>
+#include <unistd.h>
+
 #include "core/serve/any_stream.h"
 #include "core/supply/capture.h"
+#include "core/supply/stream_reuse.h"
 #include "pool_fixture.h"
 #include "tarn/debug.h"
 #include "tarn/host.h"
@@ -55,10 +59,18 @@ static void a_free_waits_for_nothing_where_an_event_covers_all_streams(void **st
     expect_pending(64 * KIB);
 }
 
+/* The first free is recorded at once: from it the pool learns whether the vendor has an event for all streams. */
+static void learn_of_events(void)
+{
+    free_one(alloc(64 * KIB));
+    test_backend_complete(&backend, TEST_BACKEND_DEVICE);
+}
+
 /* Up to a sixteenth of the pool, which has 64 KiB here. */
 static void small_frees_share_a_record(void **state)
 {
     void *blocks[8];
+    learn_of_events();
     for (int i = 0; i < 8; i++)
         blocks[i] = alloc(1 * KIB);
     test_backend_take_calls(&backend);
@@ -74,16 +86,32 @@ static void small_frees_share_a_record(void **state)
     expect_calls(TEST_CALL_EVENT_RECORD_DEVICE, 2);
 }
 
+/* While other slices of the slab are live, its chunk is not free. */
+static void slices_count_with_their_sizes(void **state)
+{
+    void *slices[64];
+    learn_of_events();
+    for (int i = 0; i < 64; i++)
+        slices[i] = alloc(128);
+    test_backend_take_calls(&backend);
+    for (int i = 0; i < 64; i++)
+        if (i % 8 != 0) free_one(slices[i]);
+    expect_calls(TEST_CALL_EVENT_RECORD_DEVICE, 1);
+}
+
 /* The second block is not recorded when it is freed. It serves nobody before the record that comes later. */
 static void an_allocation_records_what_it_needs(void **state)
 {
+    learn_of_events();
     void *large = alloc(63 * KIB), *small = alloc(1 * KIB);
+    test_backend_take_calls(&backend);
     free_one(small);
-    expect_calls(TEST_CALL_EVENT_RECORD_DEVICE, 0);
+    expect_no_calls();
     assert_ptr_equal(alloc(1 * KIB), small);
     expect_calls(TEST_CALL_EVENT_RECORD_DEVICE, 1);
     assert_true(backend.call_counts[TEST_CALL_EVENT_QUERY] >= backend.completes_after);
     free_one(small);
+    backend.completes_after = 0;
     assert_ptr_equal(alloc_on(1 * KIB, A), small);
     expect_last_wait(A, TEST_BACKEND_DEVICE);
     free_one(large);
@@ -92,13 +120,98 @@ static void an_allocation_records_what_it_needs(void **state)
 /* Then the pool waits for the device, before it refuses. */
 static void a_later_record_may_fail(void **state)
 {
+    learn_of_events();
     void *large = alloc(63 * KIB), *small = alloc(1 * KIB);
+    test_backend_take_calls(&backend);
     free_one(small);
     backend.fail_call_at[TEST_CALL_EVENT_RECORD_DEVICE] = 1;
     backend.fail_call_count = 1000000;
     assert_ptr_equal(alloc(1 * KIB), small);
     expect_calls(TEST_CALL_SYNCHRONIZE, 1);
     free_one(large);
+}
+
+/* A kernel that never ends is submitted after the free. The vendor's allocation would not wait for it. */
+static void work_that_comes_later_is_not_waited_for_for_ever(void **state)
+{
+    destroy();
+    backend.completes_after = 0;
+    options.limit_bytes = 0;
+    create();
+    learn_of_events();
+    void *large = alloc(63 * KIB), *small = alloc(1 * KIB);
+    free_one(small);
+    assert_ptr_not_equal(alloc(1 * KIB), small);
+    assert_int_equal(stats_of(pool).static_pool_count, 2);
+    free_one(large);
+}
+
+/* A wait for the device in an allocation would hold up other threads. The vendor's free waits as well. */
+static void frees_are_recorded_at_once_where_that_waits(void **state)
+{
+    destroy();
+    options.limit_bytes = 0;
+    create();
+    learn_of_events();
+    void *large = alloc(63 * KIB), *small = alloc(1 * KIB);
+    test_backend_take_calls(&backend);
+    free_one(small);
+    expect_calls(TEST_CALL_SYNCHRONIZE, 1);
+    (void)alloc_on(8 * KIB, A); /* the small block is no help */
+    (void)alloc(64 * KIB);
+    expect_calls(TEST_CALL_SYNCHRONIZE, 1);
+    free_one(large);
+}
+
+/* Frees a small block while another thread waits, and lets the work end somewhat later. */
+static void *free_and_complete(void *block)
+{
+    usleep(20000);
+    expect_ok(tarn_pool_free(pool, block));
+    for (int i = 0; i < 100; i++) {
+        usleep(2000);
+        test_backend_complete(&backend, TEST_BACKEND_DEVICE);
+    }
+    return NULL;
+}
+
+static void a_wait_goes_on_while_another_thread_frees(void **state)
+{
+    pthread_t thread;
+    destroy();
+    checks_every_step = false;
+    backend.completes_after = 0;
+    options.limit_bytes = 0;
+    create();
+    learn_of_events();
+    void *large = alloc(32 * KIB), *small = alloc(1 * KIB), *rest = alloc(31 * KIB);
+    free_one(large);
+    assert_int_equal(pthread_create(&thread, NULL, free_and_complete, small), 0);
+    void *again = alloc(32 * KIB);
+    pthread_join(thread, NULL);
+    assert_ptr_equal(again, large);
+    assert_int_equal(stats_of(pool).static_pool_count, 1);
+    free_one(rest);
+}
+
+static void slack_comes_before_a_wait(void **state)
+{
+    for (int is_named = 0; is_named < 2; is_named++) {
+        destroy();
+        backend.completes_after = 0;
+        options.limit_bytes = 0;
+        options.growth_factor = 1.0;
+        options.stream_slack = 0.25;
+        create();
+        learn_of_events();
+        void *large = alloc(62 * KIB), *small = alloc(2 * KIB);
+        test_backend_take_calls(&backend);
+        free_one(small);
+        assert_ptr_not_equal(is_named ? alloc_on(2 * KIB, B) : alloc(2 * KIB), small);
+        expect_calls(TEST_CALL_STREAM_WAIT_EVENT, 0);
+        assert_int_equal(stats_of(pool).static_pool_count, 2);
+        free_one(large);
+    }
 }
 
 static void an_allocation_takes_other_memory_while_work_is_under_way(void **state)
@@ -288,6 +401,27 @@ static void a_capture_is_left_alone(void **state)
     (void)alloc(64 * KIB);
 }
 
+/* While streams are captured, nothing is recorded: an eviction is recorded later. */
+static void what_is_evicted_in_captures_serves_later(void **state)
+{
+    tarn_capture captures[14] = { 0 };
+    void *large = alloc(32 * KIB), *other = alloc(31 * KIB);
+    for (int i = 0; i < 14; i++)
+        expect_ok(tarn_capture_begin(pool, STREAM(i), &captures[i]));
+    free_one(large);
+    void *small = alloc_on(1 * KIB, STREAM(40));
+    free_one(other);
+    for (int i = 0; i < 14; i++) {
+        expect_ok(tarn_capture_end(pool, captures[i]));
+        expect_ok(tarn_capture_release(pool, captures[i], NULL, 0));
+    }
+    test_backend_take_calls(&backend);
+    assert_ptr_equal(alloc(32 * KIB), large);
+    assert_ptr_equal(alloc(31 * KIB), other);
+    expect_calls(TEST_CALL_SYNCHRONIZE, 0);
+    free_on(small, STREAM(40));
+}
+
 static void many_streams_evict_the_made_up_ones_too(void **state)
 {
     void *address = alloc(16 * KIB);
@@ -340,6 +474,27 @@ static void one_call_may_wait(void **state)
     free_on(address, TARN_STREAM_ANY);
     assert_ptr_equal(alloc(64 * KIB), address);
     expect_last_wait(NULL, TEST_BACKEND_DEVICE);
+}
+
+static void arenas_keep_what_they_have(void **state)
+{
+    destroy();
+    options.limit_bytes = 0;
+    options.initial_bytes = 1024 * KIB;
+    checks_every_step = false;
+    create();
+    warm_up();
+    void *mine = alloc_on(1 * KIB, A), *any = alloc_on(1 * KIB, TARN_STREAM_ANY);
+    free_on(any, TARN_STREAM_ANY);
+    want_arenas();
+    void *more = alloc_on(1 * KIB, A);
+    expect_active(1);
+    tn_pool_lock_growth(pool);
+    tn_stream_reuse_settle(pool, 0);
+    tn_pool_unlock_growth(pool);
+    expect_active(1);
+    free_on(mine, A);
+    free_on(more, A);
 }
 
 static void memory_of_one_stream_waits_for_it(void **state)
@@ -522,6 +677,11 @@ int main(void)
         WITH(small_frees_share_a_record, set_up_with_events),
         WITH(an_allocation_records_what_it_needs, set_up_with_events),
         WITH(a_later_record_may_fail, set_up_with_events),
+        WITH(slices_count_with_their_sizes, set_up_with_events),
+        WITH(work_that_comes_later_is_not_waited_for_for_ever, set_up_with_events),
+        WITH(frees_are_recorded_at_once_where_that_waits, set_up_with_waiting),
+        WITH(a_wait_goes_on_while_another_thread_frees, set_up_with_events),
+        WITH(slack_comes_before_a_wait, set_up_with_events),
         WITH(an_allocation_takes_other_memory_while_work_is_under_way, set_up_with_events),
         WITH(an_allocation_takes_the_memory_once_its_work_is_done, set_up_with_events),
         WITH(the_host_waits_when_nothing_else_is_free, set_up_with_events),
@@ -540,10 +700,12 @@ int main(void)
         WITH(further_uses_wait_as_well, set_up_with_events),
         WITH(freed_after_no_stream_it_waits_for_nothing, set_up_with_events),
         WITH(a_capture_is_left_alone, set_up_with_events),
+        WITH(what_is_evicted_in_captures_serves_later, set_up_with_events),
         WITH(many_streams_evict_the_made_up_ones_too, set_up_with_events),
         WITH(many_streams_evict_the_made_up_ones_too, set_up_with_waiting),
         WITH(memory_of_a_fallback_waits, set_up_with_events),
         WITH(one_call_may_wait, set_up_without_option),
+        WITH(arenas_keep_what_they_have, set_up_without_option),
         WITH(memory_of_one_stream_waits_for_it, set_up_without_option),
         WITH(resizes_and_batches_take_it_too, set_up_without_option),
         WITH(it_is_no_stream_to_note_or_to_end, set_up_without_option),

@@ -75,10 +75,13 @@ struct tn_stream_entry {
     struct tn_stream_name name;
     enum tn_stream_state state;
     /* For state CALLERS only: */
-    uint64_t id;             /* the vendor's number, in a pool whose streams end unannounced */
-    bool is_all_recorded;    /* the newest record covers all frees on the stream */
-    bool is_wanted;          /* others need its frees: the next call that names it records */
-    size_t unrecorded_bytes; /* of unnamed frees: freed since the newest record; see any_stream.h */
+    uint64_t id;          /* the vendor's number, in a pool whose streams end unannounced */
+    bool is_all_recorded; /* the newest record covers all frees on the stream */
+    bool is_wanted;       /* others need its frees: the next call that names it records */
+    /* Of unnamed frees; see any_stream.h: */
+    size_t unrecorded_bytes; /* freed since the newest record */
+    bool records_at_once;    /* the newest record has not waited for the device */
+    bool is_late;            /* the newest record was made when memory was needed */
     tarn_capture capture;    /* if it is or was captured */
     uint32_t
         paused_bit; /* while it is captured: the stream's number outside of the capture, as a bit */

@@ -276,13 +276,16 @@ static enum tn_served hand_out(struct tarn_pool *pool, const struct tn_request *
     return TN_SERVED;
 }
 
-/* Memory whose streams have completed their work since the pool last asked. With slack, the pool asks about less. */
+/* Memory whose streams have completed their work since the pool last asked. With slack, the pool asks about less. Unnamed
+ * frees that are not recorded yet may be complete as well, and are in reach of the next rungs once they are recorded. */
 static enum tn_served serve_from_completed(struct tarn_pool *pool, const struct tn_request *request,
                                            void **address_out)
 {
-    bool has_completed =
-        has_slack(pool) ? tn_stream_reuse_poll_sparingly(pool) : tn_stream_reuse_poll(pool);
-    return has_completed ? serve_from_pool(pool, request, address_out) : TN_SERVED_NOTHING_FITS;
+    enum tn_served served = TN_SERVED_NOTHING_FITS;
+    if (has_slack(pool) ? tn_stream_reuse_poll_sparingly(pool) : tn_stream_reuse_poll(pool))
+        served = serve_from_pool(pool, request, address_out);
+    if (served != TN_SERVED_NOTHING_FITS || !tn_stream_reuse_record_unnamed(pool)) return served;
+    return tn_stream_reuse_poll(pool) ? serve_from_pool(pool, request, address_out) : served;
 }
 
 /* With slack, asks about all before the pool grows as usual or fails: some memory is had only once work is complete. */
@@ -349,19 +352,28 @@ static void pause_wait(unsigned look)
 
 /* For a made-up stream, which cannot be made to wait: the calling thread waits. It holds no lock meanwhile, because the
  * work may wait for other threads, which free and allocate. Memory that was freed on a named stream is recorded, so that
- * it serves once its work is done. */
+ * it serves once its work is done.
+ *
+ * A late record covers work that was submitted after the free, and that may wait for what the thread does next. The wait for
+ * it ends after some 50 ms, unless growth has brought nothing. */
 static enum tn_served serve_after_waiting(struct tarn_pool *pool, const struct tn_request *request,
                                           void **address_out)
 {
+    enum {
+        LOOKS_IF_LATE = 300
+    };
     tn_stream_reuse_settle(pool, 0);
+    bool has_end = tn_stream_reuse_is_late(pool) && !request->is_last_resort;
     for (unsigned i = 0; !tn_captures_are_under_way(); i++) {
         enum tn_served served = serve_from_pool(pool, request, address_out);
         if (served != TN_SERVED_NOTHING_FITS || !is_worth_waiting(pool, request)) return served;
+        if (has_end && i == LOOKS_IF_LATE) return TN_SERVED_NOTHING_FITS;
         bool is_under_way = tn_stream_reuse_is_under_way(pool);
         if (is_under_way) {
             tn_pool_unlock_growth(pool);
             pause_wait(i);
             tn_pool_lock_growth(pool);
+            (void)tn_stream_reuse_record_unnamed(pool); /* by other threads, meanwhile */
         }
         /* If nothing is under way and nothing has ended, the vendor fails to tell. Then nothing would end the wait. */
         if (!tn_stream_reuse_poll(pool) && !is_under_way) return TN_SERVED_NOTHING_FITS;
@@ -377,7 +389,6 @@ static enum tn_served serve_from_awaited(struct tarn_pool *pool, const struct tn
     if (!pool->streams || tn_captures_are_under_way()) return TN_SERVED_NOTHING_FITS;
     if (tn_is_any_stream(request->stream)) return serve_after_waiting(pool, request, address_out);
     enum tn_served served = TN_SERVED_NOTHING_FITS;
-    tn_stream_reuse_record_unnamed(pool);
     tn_pool_lock_and_gather(pool);
     if (tn_pool_find_introduced_stream(pool, request->stream, &taken.stream)) {
         served = take_fit(pool, request, find_awaited_fit(pool, request, taken.stream), &taken);
@@ -594,8 +605,10 @@ static tarn_status recover(struct tarn_pool *pool, const struct tn_request *requ
                            struct rounds *rounds, void **address_out)
 {
     rounds->given_bytes += give_back(pool, missing_bytes, rounds->given_bytes);
+    struct tn_request last = *request;
+    last.is_last_resort = true;
     /* Other threads may have freed enough during the vendor's calls, and work may have completed. */
-    if (pool->change_count == before && serve_from_held(pool, request, address_out) == TN_SERVED)
+    if (pool->change_count == before && serve_from_held(pool, &last, address_out) == TN_SERVED)
         return TARN_STATUS_OK;
     if (pool->change_count != before || tn_pool_await_callback(pool)) return TARN_STATUS_NOT_READY;
     return tn_pool_fail_growth(pool, request, result);

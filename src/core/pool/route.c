@@ -50,12 +50,15 @@ static enum tn_free_result free_after_introduced(struct tarn_pool *pool, uintptr
     TN_ASSERT(tn_pool_is_growing(pool));
     tn_pool_lock_and_gather(pool);
     size_t used_bytes = pool->own.stats.used_bytes;
+    size_t requested_bytes = pool->own.stats.requested_bytes;
     enum tn_free_result freed =
         tn_serve_free_used(pool, &pool->own, address, told_bytes, streams, stream_count, true);
     used_bytes -= pool->own.stats.used_bytes; /* a slab that keeps other slices stays in use */
+    requested_bytes -= pool->own.stats.requested_bytes;
     tn_pool_unlock(pool);
     if (freed == TN_FREE_RESULT_FREED || freed == TN_FREE_RESULT_RELEASE_IS_DUE)
-        tn_stream_reuse_record_callers(pool, streams, stream_count, tn_max(used_bytes, 1));
+        tn_stream_reuse_record_callers(pool, streams, stream_count,
+                                       tn_max(tn_max(used_bytes, requested_bytes), 1));
     return freed;
 }
 

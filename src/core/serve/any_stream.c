@@ -44,12 +44,14 @@ static tarn_backend_result record_device(const tarn_backend *backend, tarn_event
 
 /* After the wait for the device, an event on any stream covers its earlier work. */
 tarn_backend_result tn_any_stream_record(const tarn_backend *backend, tarn_event event,
-                                         tarn_stream stream)
+                                         tarn_stream stream, bool *has_waited_out)
 {
     const tarn_backend_operations *operations = backend->operations;
+    *has_waited_out = false;
     if (!tn_is_any_stream(stream)) return operations->event_record(backend->state, event, stream);
     tarn_backend_result result = record_device(backend, event);
     if (result.status != TARN_STATUS_NOT_SUPPORTED) return result;
+    *has_waited_out = true;
     result = synchronize_device(backend);
     if (result.status != TARN_STATUS_OK) return result;
     return operations->event_record(backend->state, event, NULL);
@@ -60,7 +62,9 @@ bool tn_any_stream_is_supported(const tarn_backend *backend)
     const tarn_backend_operations *operations = backend->operations;
     tarn_event event;
     if (operations->event_create(backend->state, &event).status != TARN_STATUS_OK) return true;
-    tarn_status status = tn_any_stream_record(backend, event, TN_ANY_STREAM_FREES).status;
+    bool has_waited;
+    tarn_status status =
+        tn_any_stream_record(backend, event, TN_ANY_STREAM_FREES, &has_waited).status;
     (void)operations->event_destroy(backend->state, event);
     return status != TARN_STATUS_NOT_SUPPORTED;
 }

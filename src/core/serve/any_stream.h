@@ -13,8 +13,8 @@
  *                             ╎
  *     host                    └─ wait ─ alloc y: y may be x, and any stream may use it
  *
- * So memory of a free is never handed out before its event. Small frees share one: it is recorded when they are a part of
- * the pool, or when an allocation needs them. All else, such as times and records, is as for the vendor's
+ * So memory of a free is never handed out before its event. Where the vendor has an event for all streams, small frees
+ * share one: it is recorded when they are a part of the pool, or when an allocation needs them. All else, such as times and records, is as for the vendor's
  * streams. The functions below stand for the backend's operations on streams, and take made-up streams as well. A
  * made-up stream may come to a pool without free_waits.
  *
@@ -62,8 +62,8 @@ tarn_backend_result tn_any_stream_check(const tarn_backend *backend, tarn_stream
 tarn_backend_result tn_any_stream_synchronize(const tarn_backend *backend, tarn_stream stream);
 
 /* Records an event on the stream. Where the vendor cannot record the work of all streams, the calling thread waits for the
- * device. */
+ * device, and *has_waited_out is true. */
 tarn_backend_result tn_any_stream_record(const tarn_backend *backend, tarn_event event,
-                                         tarn_stream stream);
+                                         tarn_stream stream, bool *has_waited_out);
 
 #endif

@@ -52,7 +52,7 @@ static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, struct 
  * O(regions that wait for them). */
 void tn_pool_note_completed(const struct tarn_pool *pool, struct tn_part *part);
 
-/* Whether each free on a callers' stream of that handle records an event. */
+/* Whether frees on a callers' stream of that handle are recorded without being asked for. */
 static inline bool tn_pool_records_frees(const struct tarn_pool *pool, tarn_stream handle)
 {
     return pool->identifies_streams || handle == TN_ANY_STREAM_FREES;

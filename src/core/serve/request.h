@@ -17,7 +17,8 @@ struct tn_request {
     uint32_t chunk_count;   /* chunks that hold size_bytes; meaningless if is_too_large */
     unsigned slice_class;   /* class of the slices that hold it, or TN_SLICE_CLASS_NONE */
     bool is_too_large;      /* no static pool can have so many chunks */
-    bool is_introduced; /* this call has introduced the stream, and has held growth_lock since */
+    bool is_introduced;  /* this call has introduced the stream, and has held growth_lock since */
+    bool is_last_resort; /* growth has brought nothing: memory is worth any wait */
 };
 
 TN_HOT struct tn_request tn_request_make(const struct tarn_pool *pool, size_t size_bytes,

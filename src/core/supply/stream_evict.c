@@ -27,8 +27,9 @@ static void record(struct tarn_pool *pool, struct tn_evicted_stream *evicted)
     /* Captures do not bear a record of the whole device. */
     if (tn_is_any_stream(evicted->name.handle) && tn_captures_are_under_way()) return;
     if (tn_stream_reuse_take_event(pool, &evicted->event).status != TARN_STATUS_OK) return;
+    bool has_waited;
     tarn_backend_result result =
-        tn_any_stream_record(&pool->backend, evicted->event, evicted->name.handle);
+        tn_any_stream_record(&pool->backend, evicted->event, evicted->name.handle, &has_waited);
     evicted->has_event = result.status == TARN_STATUS_OK;
     if (!evicted->has_event) tn_stream_reuse_give_event_back(pool, evicted->event);
 }
@@ -124,7 +125,8 @@ static struct tn_evicted_stream describe(const struct tarn_pool *pool,
     struct tn_evicted_stream evicted = { .name = entry->name };
     evicted.has_event = !is_named && is_covered(entry) && entry->record_count > 0;
     if (evicted.has_event) evicted.event = entry->records[--entry->record_count].event;
-    evicted.can_record = entry->state == TN_STREAM_STATE_KNOWN;
+    evicted.can_record =
+        entry->state == TN_STREAM_STATE_KNOWN || tn_is_any_stream(entry->name.handle);
     evicted.is_callers = entry->state == TN_STREAM_STATE_CALLERS && !pool->identifies_streams;
     return evicted;
 }
@@ -259,7 +261,7 @@ static bool forget_idle(struct tarn_pool *pool, uint32_t kept_streams)
 bool tn_stream_evict_make_room(struct tarn_pool *pool, uint32_t *kept_streams)
 {
     if (!pool->streams || tn_stream_table_has_room(pool->streams)) return true;
-    tn_stream_reuse_record_unnamed(pool);
+    (void)tn_stream_reuse_record_unnamed(pool);
     tn_stream_reuse_poll_numbers(pool);
     uint32_t others = forgettable(pool->streams) & ~*kept_streams;
     bool has_room = forget_idle(pool, *kept_streams) ||

@@ -129,8 +129,11 @@ static tarn_backend_result record_at(struct tarn_pool *pool, struct tn_stream_en
     }
     if (result.status != TARN_STATUS_OK) return result;
 
-    result = tn_any_stream_record(&pool->backend, event, entry->name.handle);
+    bool has_waited;
+    result = tn_any_stream_record(&pool->backend, event, entry->name.handle, &has_waited);
     if (result.status == TARN_STATUS_OK) {
+        entry->records_at_once = !has_waited;
+        entry->is_late = false;
         entry->records[entry->record_count++] = (struct tn_stream_record){ event, time };
     } else {
         tn_stream_reuse_give_event_back(pool, event);
@@ -196,19 +199,19 @@ static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry
     /* A thread frees on its own stream without growth_lock, so it may free more here at any time. */
     entry->is_all_recorded = is_recorded && tn_pool_records_frees(pool, entry->name.handle);
     if (is_recorded) entry->unrecorded_bytes = 0;
-    tn_pool_lock_and_gather(pool);
+    tn_pool_lock_and_freeze(pool);
     entry->is_wanted = false;
-    tn_pool_unlock(pool);
+    tn_pool_thaw_and_unlock(pool);
 }
 
 /* Unnamed frees share a record until they are this part of what the pool holds. */
 #define UNRECORDED_PART 16
 
-/* Whether the record of unnamed frees may come later: another free makes it, or an allocation that needs their memory. */
-static bool can_wait(const struct tarn_pool *pool, struct tn_stream_entry *entry,
-                     size_t freed_bytes)
+/* Notes unnamed frees. True: their record may come later, by another free, or by an allocation that needs their memory. A
+ * record that waits for the device is made at the free, where the vendor's own call waits. */
+static bool put_off(const struct tarn_pool *pool, struct tn_stream_entry *entry, size_t freed_bytes)
 {
-    if (!tn_is_any_stream(entry->name.handle)) return false;
+    if (!tn_is_any_stream(entry->name.handle) || !entry->records_at_once) return false;
     size_t most = pool->own.stats.footprint_bytes / UNRECORDED_PART;
     if (!tn_add_fits(entry->unrecorded_bytes, freed_bytes, &entry->unrecorded_bytes)) return false;
     return entry->unrecorded_bytes < most;
@@ -228,7 +231,7 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
         struct tn_stream_entry *entry = &pool->streams->streams[stream];
         if (entry->state != TN_STREAM_STATE_CALLERS) continue;
         bool has_to_record = has_freed && tn_pool_records_frees(pool, streams[i]) &&
-                             !can_wait(pool, entry, freed_bytes);
+                             !put_off(pool, entry, freed_bytes);
         /* A capture of another stream bears a record. Where frees are not recorded later, it is made all the same. It
          * does not bear a record of the whole device. */
         bool may_record =
@@ -238,13 +241,28 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
     }
 }
 
-void tn_stream_reuse_record_unnamed(struct tarn_pool *pool)
+/* The number under which unnamed frees wait, or TN_STREAM_NONE. */
+static uint32_t find_unnamed(const struct tarn_pool *pool)
 {
-    if (!pool->streams || tn_captures_are_under_way()) return;
-    uint32_t number =
-        tn_stream_table_search(pool->streams, (struct tn_stream_name){ TN_ANY_STREAM_FREES, 0 });
-    if (number == TN_STREAM_NONE || pool->streams->streams[number].is_all_recorded) return;
-    record_callers(pool, &pool->streams->streams[number]);
+    const struct tn_stream_name name = { TN_ANY_STREAM_FREES, 0 };
+    return pool->streams ? tn_stream_table_search(pool->streams, name) : TN_STREAM_NONE;
+}
+
+bool tn_stream_reuse_record_unnamed(struct tarn_pool *pool)
+{
+    uint32_t number = find_unnamed(pool);
+    if (number == TN_STREAM_NONE || tn_captures_are_under_way()) return false;
+    struct tn_stream_entry *entry = &pool->streams->streams[number];
+    if (entry->is_all_recorded) return false;
+    record_callers(pool, entry);
+    entry->is_late = entry->is_all_recorded;
+    return entry->is_all_recorded;
+}
+
+bool tn_stream_reuse_is_late(const struct tarn_pool *pool)
+{
+    uint32_t number = find_unnamed(pool);
+    return number != TN_STREAM_NONE && pool->streams->streams[number].is_late;
 }
 
 /* --- completion ------------------------------------------------------------------------------- */
@@ -380,11 +398,10 @@ void tn_stream_reuse_end(struct tarn_pool *pool, uint32_t stream, bool is_record
     if (!tn_captures_are_under_way()) poll_stream(pool, stream);
 }
 
-/* The number under which unnamed frees wait, if records cover them all, or TN_STREAM_NONE. */
+/* That number, if records cover all these frees, or TN_STREAM_NONE. */
 static uint32_t find_any_frees(const struct tarn_pool *pool)
 {
-    uint32_t number =
-        tn_stream_table_search(pool->streams, (struct tn_stream_name){ TN_ANY_STREAM_FREES, 0 });
+    uint32_t number = find_unnamed(pool);
     bool is_covered = number != TN_STREAM_NONE && pool->streams->streams[number].is_all_recorded;
     return is_covered ? number : TN_STREAM_NONE;
 }
@@ -407,7 +424,7 @@ bool tn_stream_reuse_is_under_way(const struct tarn_pool *pool)
 void tn_stream_reuse_settle(struct tarn_pool *pool, uint32_t streams)
 {
     if (!pool->streams || tn_captures_are_under_way() || !tn_stream_reuse_has_events(pool)) return;
-    tn_stream_reuse_record_unnamed(pool);
+    (void)tn_stream_reuse_record_unnamed(pool);
     uint32_t time = take_time(pool);
     for (uint32_t i = 0; i < pool->streams->number_end; i++) {
         struct tn_stream_entry *entry = &pool->streams->streams[i];

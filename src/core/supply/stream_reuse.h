@@ -104,8 +104,11 @@ void tn_stream_reuse_want(struct tarn_pool *pool, uint32_t stream);
 void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
                                     size_t stream_count, size_t freed_bytes);
 
-/* Records unnamed frees that are not recorded yet, but not while a stream is captured. */
-void tn_stream_reuse_record_unnamed(struct tarn_pool *pool);
+/* Records unnamed frees that are not recorded yet, but not while a stream is captured. True: it has recorded. */
+bool tn_stream_reuse_record_unnamed(struct tarn_pool *pool);
+
+/* Whether the newest record of unnamed frees was made so, and covers work that was submitted after them. */
+bool tn_stream_reuse_is_late(const struct tarn_pool *pool);
 
 /* Makes the stream wait for the dependency, all of whose streams must be reachable or recorded. At most one
  * record and one wait for each stream that it has not waited for yet. Returns OK; NOT_SUPPORTED: the vendor
