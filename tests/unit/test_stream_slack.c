@@ -240,7 +240,7 @@ static void the_host_does_not_wait_either(void **state)
 
 static void while_a_stream_is_captured_growth_is_as_usual(void **state)
 {
-    tarn_capture capture;
+    tarn_capture capture = 0;
     options.growth_factor = 2.0;
     create();
     fill();
