@@ -48,7 +48,8 @@ const char tn_launch_usage[] =
     "\n"
     "  -o, --output TRACE  the trace (default trace.gz); compressed if it ends in .gz. If several\n"
     "                      processes allocate, the other traces have the process's number before\n"
-    "                      the ending. %p stands for the number of tarn-record's own process\n"
+    "                      the ending. %p stands for the number of tarn-record's own process, %r for\n"
+    "                      the rank that a launcher of MPI gives it\n"
     "      --host          also record page-locked host memory\n"
     "      --kokkos        record the allocations of Kokkos, with labels, instead of vendor calls:\n"
     "                      in device spaces, or in those of TARN_KOKKOS_SPACES (a comma-separated\n"
@@ -59,9 +60,10 @@ const char tn_launch_usage[] =
     "  -h, --help\n"
     "      --version\n"
     "\n"
-    "Exit status: the command's, or 128 + its signal's number if it was killed; 125 if there is no\n"
-    "trace, since nothing was recorded or it cannot be written, or if it exists and --force is not\n"
-    "given, or if the command line is wrong; 126, 127 if the command cannot be run.\n";
+    "Exit status: the command's, or 128 + its signal's number if it was killed; 125 if the\n"
+    "command ended with 0 and there is no trace, since nothing was recorded or it cannot be written,\n"
+    "or if it exists and --force is not given, or if the command line is wrong; 126, 127 if the\n"
+    "command cannot be run.\n";
 
 /* --- arguments ---------------------------------------------------------------------------------------- */
 
@@ -172,10 +174,15 @@ static enum outcome write_trace(const char *event_path, const char *trace_path)
 }
 
 /* A recording of an earlier day would be lost. */
-static void keep_trace(const struct arguments *arguments, const char *trace_path)
+static bool is_kept(const struct arguments *arguments, const char *trace_path)
 {
     struct stat status;
-    if (arguments->replaces || stat(trace_path, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    return !arguments->replaces && stat(trace_path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static void keep_trace(const struct arguments *arguments, const char *trace_path)
+{
+    if (!is_kept(arguments, trace_path)) return;
     fprintf(stderr, "tarn-record: %s exists already; --force replaces it\n", trace_path);
     exit(TN_LAUNCH_EXIT_OURS);
 }
@@ -270,7 +277,6 @@ static void tell_that_there_is_nothing(const struct arguments *arguments, int st
         "seen. Possible reasons:\n"
         " - %s does not allocate on a device, or uses another runtime;\n"
         " - it looks up Level Zero's functions by dlsym, or by the loader's tables;\n"
-        " - it ends by _exit;\n"
         " - it is statically linked, runs with other rights than you, or drops LD_PRELOAD.\n",
         arguments->command[0]);
 }
@@ -286,9 +292,11 @@ static size_t write_traces(const struct arguments *arguments, int status, const 
         fprintf(stderr, "tarn-record: %s cannot be written: its folder cannot be read: %s\n",
                 trace_path, strerror(errno));
     }
+    /* Another tarn-record of the same launcher may have written its trace meanwhile. */
+    bool is_taken = is_kept(arguments, trace_path);
     for (size_t i = 0; i < files.count; i++) {
         char *path =
-            count == 0
+            count == 0 && !is_taken
                 ? tn_launch_text("%s", trace_path)
                 : tn_launch_require(tn_run_files_trace_path(trace_path, files.files[i].process));
         enum outcome outcome = take_file(&files.files[i], path);

@@ -13,17 +13,16 @@
 
 void tn_explain_nothing(const struct tn_reports *reports, int status)
 {
-    uint64_t alloc_count = 0, caught_count = 0, passed_count = 0;
+    uint64_t caught_count = 0, passed_count = 0;
     const char *reason =
         "it uses neither CUDA nor HIP, or finds their functions in a way that is not caught";
     for (size_t i = 0; i < reports->count; i++) {
         const struct tn_report *report = &reports->reports[i];
-        alloc_count += report->alloc_count;
+        if (report->pool_alloc_count > 0) return;
         caught_count += report->caught_count;
         for (size_t j = 0; j < report->passed_count; j++)
             passed_count += report->passed[j].count;
     }
-    if (alloc_count > 0) return;
     if (passed_count > 0)
         reason = "its calls passed through to the driver; --explain says why";
     else if (caught_count > 0)
@@ -32,7 +31,7 @@ void tn_explain_nothing(const struct tn_reports *reports, int status)
         reason = "it was killed before it could report";
     else if (reports->count == 0)
         reason = "it uses neither CUDA nor HIP, or drops LD_PRELOAD, or ends by _exit or a kill";
-    tn_launch_tell("no allocation of device memory was caught: %s", reason);
+    tn_launch_tell("no device memory came from tarn: %s", reason);
 }
 
 /* --- all ---------------------------------------------------------------------------------------------- */

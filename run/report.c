@@ -121,6 +121,7 @@ static struct tn_report read_report(const json_t *json)
         .program = text_of(json, "program"),
         .alloc_count = number_of(json, "allocations"),
         .free_count = number_of(json, "frees"),
+        .pool_alloc_count = number_of(json, "pool_allocations"),
         .vendor_call_count = number_of(json, "vendor_calls"),
         .peak_live_bytes = number_of(json, "peak_live_bytes"),
         .peak_held_bytes = number_of(json, "peak_held_bytes"),
@@ -209,6 +210,7 @@ static void merge(struct tn_report *report, struct tn_report *other)
     report->passed_count += other->passed_count;
     report->alloc_count += other->alloc_count;
     report->free_count += other->free_count;
+    report->pool_alloc_count += other->pool_alloc_count;
     report->vendor_call_count += other->vendor_call_count;
     report->peak_live_bytes += other->peak_live_bytes;
     report->peak_held_bytes += other->peak_held_bytes;

@@ -46,6 +46,7 @@ struct tn_report {
     struct tn_report_pass *passed;
     size_t passed_count;
     uint64_t alloc_count, free_count;
+    uint64_t pool_alloc_count; /* of these, by pools; the driver has served the others */
     uint64_t vendor_call_count;
     uint64_t peak_live_bytes; /* in allocations of the program */
     uint64_t peak_held_bytes; /* of the driver */

@@ -255,6 +255,8 @@ int main(int argc, char **argv)
 {
     struct arguments arguments = parse(argc, argv);
     preload(arguments.command[0]);
+    (void)unsetenv(
+        "TARN_FREE"); /* a program that does not name its streams needs frees that wait */
     tn_launch_watch_signals();
     tn_report_create_folder();
     if (!arguments.compares) return run(&arguments);

@@ -92,6 +92,13 @@ static size_t alignment_for(const struct tn_vendor_device *device)
     return alignment_bytes;
 }
 
+/* Whether a later attempt may succeed: the host or the vendor lacked something. */
+static bool may_pass(tarn_status status)
+{
+    return status == TARN_STATUS_OUT_OF_HOST_MEMORY || status == TARN_STATUS_OUT_OF_MEMORY ||
+           status == TARN_STATUS_VENDOR_ERROR;
+}
+
 static tarn_status create_pool(tarn_backend *backend, tarn_pool **pool_out)
 {
     char name[TARN_LABEL_BYTES_MAX + 1];
@@ -105,17 +112,10 @@ static tarn_status create_pool(tarn_backend *backend, tarn_pool **pool_out)
     options.name = name;
     snprintf(name, sizeof name, TN_VENDOR_NAME " device %d", device->number);
     tarn_status status = tarn_pool_create(&options, pool_out);
-    /* The user has set a variable, and would wait for its effect. */
-    if (status == TARN_STATUS_INVALID_ENVIRONMENT)
+    /* The user has asked for something, such as a preset, and would wait for its effect. */
+    if (status != TARN_STATUS_OK && !may_pass(status))
         fprintf(stderr, "tarn: %s; the program runs without a pool\n", tarn_last_error().message);
     return status;
-}
-
-/* Whether a later attempt may succeed: the host or the vendor lacked something. */
-static bool may_pass(tarn_status status)
-{
-    return status == TARN_STATUS_OUT_OF_HOST_MEMORY || status == TARN_STATUS_OUT_OF_MEMORY ||
-           status == TARN_STATUS_VENDOR_ERROR;
 }
 
 /* Makes a pool for a context that is current. Requires: lock. */

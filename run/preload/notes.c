@@ -159,3 +159,11 @@ struct tn_pool_totals tn_notes_totals(void)
     tn_mutex_unlock(&lock);
     return totals;
 }
+
+uint64_t tn_notes_vendor_alloc_count(void)
+{
+    tn_mutex_lock(&lock);
+    uint64_t count = vendor_totals.alloc_count;
+    tn_mutex_unlock(&lock);
+    return count;
+}

@@ -88,6 +88,9 @@ struct tn_caught tn_notes_get_caught(size_t index);
 uint64_t tn_notes_passed_count(enum tn_call call, enum tn_reason reason);
 uint64_t tn_notes_vendor_call_count(void);
 
+/* Allocations that the vendor has served. */
+uint64_t tn_notes_vendor_alloc_count(void);
+
 /* The totals of pools that have ended, and of the memory that the vendor has served. */
 struct tn_pool_totals tn_notes_totals(void);
 

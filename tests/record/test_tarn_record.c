@@ -258,6 +258,15 @@ static void test_programs_with_tarn_and_without(void **state)
     expect_exit(0, "grep -c ^a both/t.txt | grep -x 3 && grep -c ^a both/t.[0-9]*.txt | grep -x 4");
 }
 
+/* A launcher has started one for each rank, with one name for all. */
+static void test_several_with_one_name(void **state)
+{
+    expect_exit(0, "mkdir same && cd same && { $r -o t.txt sh -c 'sleep 0.3; $0 hip' "
+                   "$p/vendor_program & $r -o t.txt $p/vendor_program hip && wait; }");
+    expect_exit(0, "ls same | wc -l | grep -x 2 && grep -c ^a same/t.txt | grep -x 4 && "
+                   "grep -c ^a same/t.[0-9]*.txt | grep -x 4");
+}
+
 static void test_a_place_for_traces_that_the_user_has(void **state)
 {
     expect_exit(125, "TARN_TRACE=mine.txt $r -o none.txt $p/killed_program 3 ends");
@@ -490,6 +499,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_program_that_uses_tarn),
         cmocka_unit_test(test_a_program_that_uses_tarn_and_is_killed),
         cmocka_unit_test(test_programs_with_tarn_and_without),
+        cmocka_unit_test(test_several_with_one_name),
         cmocka_unit_test(test_a_place_for_traces_that_the_user_has),
         cmocka_unit_test(test_a_trace_is_replaced_if_asked_for),
         cmocka_unit_test(test_what_tarn_recorded_is_recovered),

@@ -111,6 +111,7 @@ static void test_options_are_variables(void **state)
                   "TARN_DEBUG=poison\nTARN_LOG=info\n");
     expect_exit(0, "TARN_DEBUG=zones TARN_LIMIT=2G $r --poison $p print TARN_DEBUG TARN_LIMIT");
     expect_output("TARN_DEBUG=zones,poison\nTARN_LIMIT=2G\n");
+    expect_exit(0, "TARN_FREE=orders $r $p print TARN_FREE | grep -c orders | grep -x 0");
     expect_exit(0, "$r --up-to 64M $p print TARN_RUN_UP_TO");
     expect_output("64M");
     expect_exit(125, "$r --up-to 64MB true");
@@ -361,7 +362,9 @@ static void test_a_temporary_folder_that_cannot_be_written(void **state)
     expect_exit(125, "TMPDIR=/proc $r --compare $p exit 0");
     expect_exit(0, "TMPDIR= $r $p exit 0");
     /* The program may go elsewhere. */
-    expect_exit(0, "TMPDIR=tmp TEST_REPORT='\"allocations\": 1}' $r sh -c \"cd / && $p exit 0\"");
+    expect_exit(
+        0,
+        "TMPDIR=tmp TEST_REPORT='\"pool_allocations\": 1, \"allocations\": 1}' $r sh -c \"cd / && $p exit 0\"");
     expect_no_output("no allocation");
     expect_nothing_left();
 }
@@ -373,36 +376,36 @@ static void test_nothing_was_caught(void **state)
     expect_exit(0, "$r true");
     assert_string_equal(
         read_output(),
-        "tarn-run: no allocation of device memory was caught: it uses neither CUDA nor HIP, or "
+        "tarn-run: no device memory came from tarn: it uses neither CUDA nor HIP, or "
         "drops LD_PRELOAD, or ends by _exit or a kill\n");
     expect_exit(128 + SIGKILL, "TEST_REPORT='}' $r $p kill 9");
-    expect_output("was caught: it was killed before it could report\n");
+    expect_output("came from tarn: it was killed before it could report\n");
     expect_exit(3, "TEST_REPORT='\"caught\": []}' $r $p exit 3");
     expect_output(
-        "was caught: it uses neither CUDA nor HIP, or finds their functions in a way that is not caught\n");
+        "came from tarn: it uses neither CUDA nor HIP, or finds their functions in a way that is not caught\n");
     expect_exit(0,
                 "TEST_REPORT='\"caught\": [{\"symbol\": \"cuMemAlloc_v2\"}], \"allocations\": 0}' "
                 "$r $p exit 0");
-    expect_output("was caught: it looked functions up and allocated nothing with them\n");
+    expect_output("came from tarn: it looked functions up and allocated nothing with them\n");
     expect_exit(
         0, "TEST_REPORT='\"passed\": [{\"symbol\": \"cuMemAllocManaged\", \"count\": 3}]}' $r $p "
            "exit 0");
-    expect_output("was caught: its calls passed through to the driver; --explain says why\n");
-    expect_exit(0, "TEST_REPORT='\"allocations\": 1}' $r $p exit 0");
+    expect_output("came from tarn: its calls passed through to the driver; --explain says why\n");
+    expect_exit(0, "TEST_REPORT='\"pool_allocations\": 1, \"allocations\": 1}' $r $p exit 0");
     assert_string_equal(read_output(), "");
 }
 
 static void test_a_damaged_report_is_left_out(void **state)
 {
-    expect_exit(4, "TEST_REPORT='\"allocations\": 1' $r $p exit 4");
+    expect_exit(4, "TEST_REPORT='\"pool_allocations\": 1, \"allocations\": 1' $r $p exit 4");
     expect_output("is left out: '}' expected near end of file\n");
-    expect_output("no allocation of device memory was caught");
+    expect_output("no device memory came from tarn");
     expect_exit(0, "$r sh -c ': >$TARN_RUN_REPORT.12'");
     expect_output("the report of process 12 is left out: '[' or '{' expected near end of file\n");
     expect_exit(0, "$r sh -c 'ln -s /no/such $TARN_RUN_REPORT.12; echo } >$TARN_RUN_REPORT.x; "
                    "echo } >$TARN_RUN_REPORT.'");
     expect_output("the report of process 12 is left out: unable to open ");
-    expect_output("no allocation of device memory was caught: it uses neither CUDA nor HIP, or "
+    expect_output("no device memory came from tarn: it uses neither CUDA nor HIP, or "
                   "drops LD_PRELOAD, or ends by _exit or a kill\n");
     expect_nothing_left();
 }
@@ -415,7 +418,7 @@ static void test_explain(void **state)
         "{\"symbol\": \"cuMemAlloc_v2\", \"route\": \"cuGetProcAddress\", \"library\": \"/a/b\"}, "
         "{\"symbol\": \"cuMemFree\", \"route\": \"dlsym\", \"library\": \"/lib/c.so\"}], "
         "\"passed\": [{\"symbol\": \"cuMemAllocManaged\", \"reason\": \"managed memory\", \"count\": 12}],"
-        "\"new\": [1], \"allocations\": 1, \"frees\": 2, \"vendor_calls\": 3, "
+        "\"new\": [1], \"pool_allocations\": 1, \"allocations\": 1, \"frees\": 2, \"vendor_calls\": 3, "
         "\"peak_live_bytes\": 1048576, \"peak_held_bytes\": 2621440}' $r --explain $p exit 2");
     expect_output(
         ", /a/b\\x1b: 1 allocation, 2 frees, 3 vendor calls; at most 1.0 MiB live, 2.5 MiB held\n"
@@ -430,19 +433,20 @@ static void test_explain(void **state)
 static void test_two_reports_are_one(void **state)
 {
     expect_exit(
-        0, "TEST_HIP_REPORT='\"caught\": [{\"symbol\": \"hipMalloc\", \"route\": \"linked\", "
-           "\"library\": \"/a/b\"}], \"passed\": [{\"symbol\": \"hipMallocManaged\", "
-           "\"reason\": \"managed memory\", \"count\": 2}], \"allocations\": 3, \"frees\": 1, "
-           "\"vendor_calls\": 4, \"peak_live_bytes\": 1048576, \"peak_held_bytes\": 1048576}'; "
-           "export TEST_HIP_REPORT; TEST_REPORT='\"program\": \"x\", \"caught\": [{\"symbol\": "
-           "\"cuMemFree_v2\", \"route\": \"dlsym\", \"library\": \"/a/b\"}], \"frees\": 1, "
-           "\"peak_live_bytes\": 1048576}' $r --explain $p exit 0");
+        0,
+        "TEST_HIP_REPORT='\"caught\": [{\"symbol\": \"hipMalloc\", \"route\": \"linked\", "
+        "\"library\": \"/a/b\"}], \"passed\": [{\"symbol\": \"hipMallocManaged\", "
+        "\"reason\": \"managed memory\", \"count\": 2}], \"pool_allocations\": 3, \"allocations\": 3, \"frees\": 1, "
+        "\"vendor_calls\": 4, \"peak_live_bytes\": 1048576, \"peak_held_bytes\": 1048576}'; "
+        "export TEST_HIP_REPORT; TEST_REPORT='\"program\": \"x\", \"caught\": [{\"symbol\": "
+        "\"cuMemFree_v2\", \"route\": \"dlsym\", \"library\": \"/a/b\"}], \"frees\": 1, "
+        "\"peak_live_bytes\": 1048576}' $r --explain $p exit 0");
     expect_output(
         ", x: 3 allocations, 2 frees, 4 vendor calls; at most 2.0 MiB live, 1.0 MiB held\n");
     expect_output("  hipMalloc     linked  /a/b\n");
     expect_output("  cuMemFree_v2  dlsym   /a/b\n");
     expect_output("  hipMallocManaged           2  managed memory\n");
-    expect_exit(0, "TEST_HIP_REPORT='\"allocations\": 1}' $r $p exit 0");
+    expect_exit(0, "TEST_HIP_REPORT='\"pool_allocations\": 1, \"allocations\": 1}' $r $p exit 0");
     assert_string_equal(read_output(), "");
     expect_nothing_left();
 }
@@ -450,12 +454,15 @@ static void test_two_reports_are_one(void **state)
 static void test_every_process_reports(void **state)
 {
     expect_exit(
-        0, "TEST_REPORT='\"program\": \"x\", \"allocations\": 5}' $r --explain $p child 0 2>&1 | "
-           "grep -c 'process [0-9]*, x: 5 allocations, 0 frees'");
+        0,
+        "TEST_REPORT='\"program\": \"x\", \"pool_allocations\": 5, \"allocations\": 5}' $r --explain $p child 0 2>&1 | "
+        "grep -c 'process [0-9]*, x: 5 allocations, 0 frees'");
     assert_string_equal(read_output(), "2\n");
     /* One that lives on finds no folder any more, and does no harm. */
-    expect_exit(0, "TEST_REPORT='\"allocations\": 5}' $r sh -c \"$p exit 0; (sleep 0.3; $p exit 0) "
-                   ">/dev/null 2>&1 &\"; sleep 1");
+    expect_exit(
+        0,
+        "TEST_REPORT='\"pool_allocations\": 5, \"allocations\": 5}' $r sh -c \"$p exit 0; (sleep 0.3; $p exit 0) "
+        ">/dev/null 2>&1 &\"; sleep 1");
     assert_string_equal(read_output(), "");
     expect_nothing_left();
 }
@@ -467,12 +474,13 @@ static void expect_shortages_survived(const char *options)
 {
     char command[1024];
     for (int n = 1; access("TEST_ENOUGH", F_OK) != 0; n++) {
-        snprintf(command, sizeof command,
-                 "f=$(dirname $p)/libfailing_malloc.so; export TEST_REPORT='\"caught\": "
-                 "[{\"symbol\": \"s\"}], \"passed\": [{\"reason\": \"r\"}], \"allocations\": 1}'; "
-                 "TEST_FAIL_MALLOC=%d LD_PRELOAD=$f $r %s $p exit 0 2>errors || "
-                 "{ test $? = 125 && grep 'there is not enough memory' errors; }",
-                 n, options);
+        snprintf(
+            command, sizeof command,
+            "f=$(dirname $p)/libfailing_malloc.so; export TEST_REPORT='\"caught\": "
+            "[{\"symbol\": \"s\"}], \"passed\": [{\"reason\": \"r\"}], \"pool_allocations\": 1, \"allocations\": 1}'; "
+            "TEST_FAIL_MALLOC=%d LD_PRELOAD=$f $r %s $p exit 0 2>errors || "
+            "{ test $? = 125 && grep 'there is not enough memory' errors; }",
+            n, options);
         expect_exit(0, command);
         expect_nothing_left();
         assert_true(n < 1000);
@@ -497,8 +505,8 @@ static void test_compare(void **state)
 {
     expect_exit(
         0,
-        "TEST_REPORT_PASS='\"allocations\": 9, \"vendor_calls\": 2000, \"peak_live_bytes\": 4194304}' "
-        "TEST_REPORT='\"allocations\": 9, \"vendor_calls\": 50, \"peak_live_bytes\": 4194304, "
+        "TEST_REPORT_PASS='\"pool_allocations\": 9, \"allocations\": 9, \"vendor_calls\": 2000, \"peak_live_bytes\": 4194304}' "
+        "TEST_REPORT='\"pool_allocations\": 9, \"allocations\": 9, \"vendor_calls\": 50, \"peak_live_bytes\": 4194304, "
         "\"peak_held_bytes\": 6291456}' $r --compare --runs 3 -- $p exit 0");
     expect_output("reporting_program, 3 runs each, in turn\n"
                   "                        without tarn       with tarn     ratio\n"
@@ -527,7 +535,7 @@ static void test_compare_takes_turns(void **state)
 static void test_compare_without_reports(void **state)
 {
     expect_exit(0, "$r --compare true");
-    expect_output("no allocation of device memory was caught");
+    expect_output("no device memory came from tarn");
     expect_output("\nvendor calls                       -               -         -\n");
     /* Of two runs one has no figure. */
     expect_exit(0, "TEST_REPORT='\"vendor_calls\": 5}' $r --compare $p exit 0");
