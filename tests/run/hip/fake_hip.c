@@ -194,10 +194,10 @@ int fake_copy(tn_vendor_address destination, tn_vendor_address source, size_t si
 
 /* --- by name ------------------------------------------------------------------------------------------ */
 
-/* With TARN_FAKE_RUNTIME=direct the look-up does not ask dlsym. */
+/* With TARN_FAKE_DRIVER=direct the look-up does not ask dlsym. */
 static void *find_symbol(const char *symbol)
 {
-    const char *setting = getenv("TARN_FAKE_RUNTIME");
+    const char *setting = getenv("TARN_FAKE_DRIVER");
     Dl_info own;
     if (!setting || strcmp(setting, "direct") != 0) {
         if (!dladdr(devices, &own)) return NULL;

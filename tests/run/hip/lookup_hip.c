@@ -134,7 +134,7 @@ int main(int argc, char **argv)
     expect_entry_point("hipGetDriverEntryPoint", "hipMalloc", "hipMalloc");
     expect_entry_point("hipGetDriverEntryPoint_spt", "hipStreamEndCapture",
                        "hipStreamEndCapture_spt");
-    setenv("TARN_FAKE_RUNTIME", "direct", 1);
+    setenv("TARN_FAKE_DRIVER", "direct", 1);
     expect_look_ups();
     expect_others_untouched(argv[1]);
     return 0;
