@@ -848,8 +848,8 @@ static void repetitions_share_an_instance_that_takes_long_to_open(void **state)
     rounds_fini(&rounds);
 
     rounds = plant_rounds();
-    planted.first_alloc_ns = 300000000;
-    rounds.options.time_seconds = 0.62; /* 60 ms of repetitions, and once more 300 for opening */
+    planted.first_alloc_ns = 900000000;
+    rounds.options.time_seconds = 1.86; /* the repetitions, and once more 900 ms for opening */
     measure_rounds(&rounds);
     assert_string_equal(planted.first_sizes, "123123");
     assert_int_equal(rounds.results[1].repetition_count, 3);
