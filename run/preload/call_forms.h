@@ -3,7 +3,7 @@
  * call_forms: functions that programs get in place of the vendor's, as far as several have one form. A macro defines the
  * function tn_call_<function>, whose declaration is in the vendor's table.
  *
- * A function that the vendor does not have answers NOT_INITIALIZED. Nobody finds it by a look-up.
+ * A function that the vendor does not have answers NOT_INITIALIZED. No look-up finds it.
  */
 #ifndef TN_CALL_FORMS_H
 #define TN_CALL_FORMS_H

@@ -312,6 +312,7 @@ static bool add_totals(void *argument, struct slot *slot)
     tarn_stats stats = TARN_STATS_INIT;
     if (tarn_pool_stats(slot->pool, &stats) != TARN_STATUS_OK) return false;
     totals->alloc_count += stats.alloc_count;
+    totals->pool_alloc_count += stats.alloc_count;
     totals->free_count += stats.free_count;
     totals->live_bytes_max += stats.requested_bytes_max;
     totals->held_bytes_max += stats.footprint_bytes_max;

@@ -28,7 +28,7 @@
 typedef int tn_vendor_error;
 typedef uintptr_t tn_vendor_address;
 
-/* What the default stream is for a function: the handle NULL is the device's, or the calling thread's own. */
+/* The default stream of a function: its handle NULL means the device's, or the calling thread's own. */
 enum tn_default_stream {
     TN_STREAMS_ALL, /* the function takes no stream: one form is for both */
     TN_STREAMS_LEGACY,
@@ -43,7 +43,7 @@ enum tn_call {
     TN_CALL_COUNT
 };
 
-/* What callers get instead of the vendor's functions. */
+/* The functions that callers get in place of the vendor's. */
 #define TN_CALL_DECLARATION(function, symbol, name, since, streams, parameters, arguments) \
     tn_vendor_error tn_call_##function parameters;
 TN_INTERCEPTED(TN_CALL_DECLARATION)

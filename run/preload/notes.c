@@ -140,6 +140,7 @@ static void add(struct tn_pool_totals *sum, const struct tn_pool_totals *totals)
 {
     sum->alloc_count += totals->alloc_count;
     sum->free_count += totals->free_count;
+    sum->pool_alloc_count += totals->pool_alloc_count;
     sum->live_bytes_max += totals->live_bytes_max;
     sum->held_bytes_max += totals->held_bytes_max;
 }
@@ -158,12 +159,4 @@ struct tn_pool_totals tn_notes_totals(void)
     add(&totals, &vendor_totals);
     tn_mutex_unlock(&lock);
     return totals;
-}
-
-uint64_t tn_notes_vendor_alloc_count(void)
-{
-    tn_mutex_lock(&lock);
-    uint64_t count = vendor_totals.alloc_count;
-    tn_mutex_unlock(&lock);
-    return count;
 }

@@ -71,6 +71,7 @@ void tn_notes_vendor_free(tn_vendor_address address);
 /* Adds up what pools have done that end before the process does. */
 struct tn_pool_totals {
     uint64_t alloc_count, free_count;
+    uint64_t pool_alloc_count; /* of these, by pools */
     size_t live_bytes_max, held_bytes_max;
 };
 void tn_notes_pool_ended(const struct tn_pool_totals *totals);
@@ -87,9 +88,6 @@ size_t tn_notes_caught_count(void);
 struct tn_caught tn_notes_get_caught(size_t index);
 uint64_t tn_notes_passed_count(enum tn_call call, enum tn_reason reason);
 uint64_t tn_notes_vendor_call_count(void);
-
-/* Allocations that the vendor has served. */
-uint64_t tn_notes_vendor_alloc_count(void);
 
 /* The totals of pools that have ended, and of the memory that the vendor has served. */
 struct tn_pool_totals tn_notes_totals(void);

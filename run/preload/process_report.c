@@ -97,7 +97,7 @@ void tn_process_report_write(FILE *file)
     fprintf(file, ",\n \"allocations\": %" PRIu64 ", \"frees\": %" PRIu64,
             ended.alloc_count + live.alloc_count, ended.free_count + live.free_count);
     fprintf(file, ", \"pool_allocations\": %" PRIu64,
-            ended.alloc_count + live.alloc_count - tn_notes_vendor_alloc_count());
+            ended.pool_alloc_count + live.pool_alloc_count);
     fprintf(file, ", \"vendor_calls\": %" PRIu64, tn_notes_vendor_call_count());
     fprintf(file, ", \"peak_live_bytes\": %zu, \"peak_held_bytes\": %zu}\n",
             ended.live_bytes_max + live.live_bytes_max, ended.held_bytes_max + live.held_bytes_max);

@@ -108,7 +108,7 @@ tn_vendor_error tn_vendor_copy_async(const struct tn_vendor *vendor, tn_vendor_a
 /* The name of an error that a call of a pool's has answered. The program's next question does not find that error. */
 const char *tn_vendor_take_error(const struct tn_vendor *vendor, tn_vendor_error error);
 
-/* What a caller gets in place of a function of the table. */
+/* The function that a caller gets in place of one of the table. */
 tn_any_function tn_vendor_replacement_for(enum tn_call call, const void *caller);
 
 #endif

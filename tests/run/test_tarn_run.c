@@ -395,6 +395,13 @@ static void test_nothing_was_caught(void **state)
     assert_string_equal(read_output(), "");
 }
 
+static void test_the_driver_has_served_all(void **state)
+{
+    expect_exit(0, "TEST_REPORT='\"passed\": [{\"symbol\": \"cuMemAlloc_v2\", \"count\": 3}], "
+                   "\"allocations\": 3}' $r $p exit 0");
+    expect_output("came from tarn: its calls passed through to the driver; --explain says why\n");
+}
+
 static void test_a_damaged_report_is_left_out(void **state)
 {
     expect_exit(4, "TEST_REPORT='\"pool_allocations\": 1, \"allocations\": 1' $r $p exit 4");
@@ -614,6 +621,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_library_must_be_there),
         cmocka_unit_test(test_a_temporary_folder_that_cannot_be_written),
         cmocka_unit_test(test_nothing_was_caught),
+        cmocka_unit_test(test_the_driver_has_served_all),
         cmocka_unit_test(test_a_damaged_report_is_left_out),
         cmocka_unit_test(test_explain),
         cmocka_unit_test(test_two_reports_are_one),

@@ -117,6 +117,18 @@ static void an_allocation_records_what_it_needs(void **state)
     free_one(large);
 }
 
+/* Without a lock: a wait for the device would hold one. */
+static void at_its_limit_the_pool_waits_on(void **state)
+{
+    learn_of_events();
+    void *large = alloc(63 * KIB), *small = alloc(1 * KIB);
+    free_one(small);
+    backend.completes_after = 1500;
+    assert_ptr_equal(alloc(1 * KIB), small);
+    expect_calls(TEST_CALL_SYNCHRONIZE, 0);
+    free_one(large);
+}
+
 /* Then the pool waits for the device, before it refuses. */
 static void a_later_record_may_fail(void **state)
 {
@@ -676,6 +688,7 @@ int main(void)
         WITH(a_free_waits_for_nothing_where_an_event_covers_all_streams, set_up_with_events),
         WITH(small_frees_share_a_record, set_up_with_events),
         WITH(an_allocation_records_what_it_needs, set_up_with_events),
+        WITH(at_its_limit_the_pool_waits_on, set_up_with_events),
         WITH(a_later_record_may_fail, set_up_with_events),
         WITH(slices_count_with_their_sizes, set_up_with_events),
         WITH(work_that_comes_later_is_not_waited_for_for_ever, set_up_with_events),

@@ -276,8 +276,8 @@ static enum tn_served hand_out(struct tarn_pool *pool, const struct tn_request *
     return TN_SERVED;
 }
 
-/* Memory whose streams have completed their work since the pool last asked. With slack, the pool asks about less. Unnamed
- * frees that are not recorded yet may be complete as well, and are in reach of the next rungs once they are recorded. */
+/* Memory whose streams have completed their work since the pool last asked. With slack, the pool asks about less. Then
+ * unnamed frees are recorded: they may be complete as well, and the next rungs reach recorded frees alone. */
 static enum tn_served serve_from_completed(struct tarn_pool *pool, const struct tn_request *request,
                                            void **address_out)
 {
@@ -354,8 +354,8 @@ static void pause_wait(unsigned look)
  * work may wait for other threads, which free and allocate. Memory that was freed on a named stream is recorded, so that
  * it serves once its work is done.
  *
- * A late record covers work that was submitted after the free, and that may wait for what the thread does next. The wait for
- * it ends after some 50 ms, unless growth has brought nothing. */
+ * A late record covers work that was submitted after the free. That work may wait for the thread's next call. So the
+ * wait for it ends after some 50 ms, unless growth has brought nothing. */
 static enum tn_served serve_after_waiting(struct tarn_pool *pool, const struct tn_request *request,
                                           void **address_out)
 {

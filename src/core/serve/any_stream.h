@@ -14,8 +14,8 @@
  *     host                    └─ wait ─ alloc y: y may be x, and any stream may use it
  *
  * So memory of a free is never handed out before its event. Where the vendor has an event for all streams, small frees
- * share one: it is recorded when they are a part of the pool, or when an allocation needs them. All else, such as times and records, is as for the vendor's
- * streams. The functions below stand for the backend's operations on streams, and take made-up streams as well. A
+ * share one: it is recorded when they are a sixteenth of the pool, or when an allocation needs them. All else, such as
+ * times and records, is as for the vendor's streams. The functions below stand for the backend's operations on streams, and take made-up streams as well. A
  * made-up stream may come to a pool without free_waits.
  *
  * Threads: any. Cost: that of the backend's operations.

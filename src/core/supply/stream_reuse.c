@@ -207,8 +207,8 @@ static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry
 /* Unnamed frees share a record until they are this part of what the pool holds. */
 #define UNRECORDED_PART 16
 
-/* Notes unnamed frees. True: their record may come later, by another free, or by an allocation that needs their memory. A
- * record that waits for the device is made at the free, where the vendor's own call waits. */
+/* Notes unnamed frees. True: another free may record them, or an allocation that needs their memory. A record that waits
+ * for the device is made at the free, where the vendor's own call waits. */
 static bool put_off(const struct tarn_pool *pool, struct tn_stream_entry *entry, size_t freed_bytes)
 {
     if (!tn_is_any_stream(entry->name.handle) || !entry->records_at_once) return false;

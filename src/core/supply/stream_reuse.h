@@ -100,7 +100,7 @@ void tn_stream_reuse_want(struct tarn_pool *pool, uint32_t stream);
 
 /* Records on the callers' streams among these where another stream asked for it. After a free of freed_bytes, in a pool
  * whose streams end unannounced, records on all of them. Unnamed frees are recorded when a part of the pool has come
- * together. freed_bytes is 0 if nothing was freed. This call has introduced the streams. */
+ * together. freed_bytes is 0 if nothing was freed, and SIZE_MAX if the record may not come later. This call has introduced the streams. */
 void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
                                     size_t stream_count, size_t freed_bytes);
 

@@ -8,29 +8,14 @@
 #include <string.h>
 
 #include "../../sim/sim_control.h"
+#include "../preload/lookup_checks.h"
 #include "../preload/lookup_library.h"
-
-#define EXPECT(condition)                                                           \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                                \
-        }                                                                           \
-    } while (0)
 
 #define SIZE_BYTES ((size_t)1 << 20)
 #define COUNT      20
 
 typedef int (*alloc_function)(uintptr_t *, size_t);
 typedef int (*free_function)(uintptr_t);
-
-static void *open_library(const char *name)
-{
-    void *library = dlopen(name, RTLD_NOW);
-    if (!library) fprintf(stderr, "%s\n", dlerror());
-    EXPECT(library);
-    return library;
-}
 
 /* Writes the function to the pointer that function_out points to. */
 static void find(void *library, const char *symbol, void *function_out)

@@ -13,7 +13,7 @@
         "proc_of_threads", "cuGetProcAddress_v2", 13000, 2, true \
     }
 
-/* What a request for zero bytes gives. */
+/* The answer to a request for zero bytes. */
 #define PROGRAM_ZERO_BYTES_ERROR 1
 
 /* The context that program_start makes current. */

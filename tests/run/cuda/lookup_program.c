@@ -11,15 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../preload/lookup_checks.h"
 #include "../preload/lookup_library.h"
-
-#define EXPECT(condition)                                                           \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                                \
-        }                                                                           \
-    } while (0)
 
 static void *driver;
 static int (*get_address)(const char *, void **, int, uint64_t, int *);
@@ -33,41 +26,13 @@ static void *ask(const char *name, int version, uint64_t flags)
     return found;
 }
 
-static void *open_beside(const char *folder, const char *file, int mode)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, file);
-    void *library = dlopen(path, mode);
-    if (!library) fprintf(stderr, "%s\n", dlerror());
-    EXPECT(library);
-    return library;
-}
-
-/* The library has the driver's symbols, but exists without it. */
-static void expect_nothing_without_driver(void)
-{
-    EXPECT(!dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD));
-    (void)dlerror();
-    EXPECT(!dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"));
-    EXPECT(dlerror());
-    EXPECT(!dlsym(dlopen(NULL, RTLD_NOW), "cuMemAlloc_v2"));
-    EXPECT(dlerror());
-}
-
-/* Another library may have functions with these names: what its handle finds is its own. */
+/* Another library may have functions with these names. Its handle finds its own. */
 static void expect_others_untouched(const char *folder)
 {
-    void *other = open_beside(folder, "libcudnn_like.so", RTLD_NOW);
-    int (*function)(void);
-    void *found = dlsym(other, "cuMemAlloc_v2");
-    EXPECT(found);
-    memcpy(&function, &found, sizeof found);
-    EXPECT(function() == CUDNN_LIKE);
-    found = dlsym(other, "cuGetProcAddress_v2");
-    memcpy(&function, &found, sizeof found);
-    EXPECT(function() == CUDNN_LIKE);
-    EXPECT(!dlsym(other, "cuMemFree_v2"));
-    EXPECT(dlerror());
+    void *other = open_beside(folder, "libcudnn_like.so");
+    expect_answer(other, "cuMemAlloc_v2", CUDNN_LIKE);
+    expect_answer(other, "cuGetProcAddress_v2", CUDNN_LIKE);
+    expect_none(other, "cuMemFree_v2");
 }
 
 static void expect_symbols(void)
@@ -124,7 +89,7 @@ static void expect_unknown_version_untouched(void)
 int main(int argc, char **argv)
 {
     EXPECT(argc == 2);
-    expect_nothing_without_driver();
+    expect_nothing_without("libcuda.so.1", "cuMemAlloc_v2");
     expect_others_untouched(argv[1]);
     EXPECT(next_of_library() ==
            NULL); /* the library is the last that has it; the program is not asked again */

@@ -75,7 +75,7 @@ SAME_FIELD(struct tn_hip_pitched, height, hipPitchedPtr, ysize);
 #define hipMalloc3DArray(...)        0
 #define hipMallocMipmappedArray(...) 0
 
-/* What the headers lack is not compared. */
+/* Functions that the headers lack are not compared. */
 #define VERSION_IS_BELOW(major, minor) \
     (HIP_VERSION_MAJOR < (major) || (HIP_VERSION_MAJOR == (major) && HIP_VERSION_MINOR < (minor)))
 #if VERSION_IS_BELOW(5, 3)

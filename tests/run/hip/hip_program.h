@@ -11,7 +11,7 @@
         "proc_of_threads", "hipGetProcAddress_spt", 70200000, 0, true \
     }
 
-/* What a request for zero bytes gives. */
+/* The answer to a request for zero bytes. */
 #define PROGRAM_ZERO_BYTES_ERROR 0
 
 /* hipPitchedPtr and hipExtent */

@@ -12,15 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../preload/lookup_checks.h"
 #include "../preload/lookup_library.h"
-
-#define EXPECT(condition)                                                           \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                                \
-        }                                                                           \
-    } while (0)
 
 typedef int (*entry_point)(const char *, void **, uint64_t, int *);
 typedef int (*look_up)(const char *, void **, int, uint64_t, int *);
@@ -51,31 +44,12 @@ static bool is_in(const void *address, const char *library)
     return dladdr(address, &info) && strstr(info.dli_fname, library);
 }
 
-/* The library has the runtime's symbols, but exists without it. */
-static void expect_nothing_without_runtime(void)
-{
-    EXPECT(!dlopen("libamdhip64.so.6", RTLD_NOW | RTLD_NOLOAD));
-    (void)dlerror();
-    EXPECT(!dlsym(RTLD_DEFAULT, "hipMalloc"));
-    EXPECT(dlerror());
-    EXPECT(!dlsym(dlopen(NULL, RTLD_NOW), "hipMalloc"));
-    EXPECT(dlerror());
-}
-
-/* Another library may have functions with these names: what its handle finds is its own. */
+/* Another library may have functions with these names. Its handle finds its own. */
 static void expect_others_untouched(const char *folder)
 {
-    char path[4096];
-    int (*function)(void);
-    snprintf(path, sizeof path, "%s/libhiprtc_like.so", folder);
-    void *other = dlopen(path, RTLD_NOW);
-    EXPECT(other);
-    void *found = dlsym(other, "hipMalloc");
-    EXPECT(found);
-    memcpy(&function, &found, sizeof found);
-    EXPECT(function() == HIPRTC_LIKE);
-    EXPECT(!dlsym(other, "hipFree"));
-    EXPECT(dlerror());
+    void *other = open_beside(folder, "libhiprtc_like.so");
+    expect_answer(other, "hipMalloc", HIPRTC_LIKE);
+    expect_none(other, "hipFree");
 }
 
 static void expect_symbols(void)
@@ -124,7 +98,7 @@ static void expect_entry_point(const char *symbol, const char *name, const char 
 int main(int argc, char **argv)
 {
     EXPECT(argc == 2);
-    expect_nothing_without_runtime();
+    expect_nothing_without("libamdhip64.so.6", "hipMalloc");
     expect_others_untouched(argv[1]);
     EXPECT(next_of_library() == NULL); /* the library is the last that has it */
     runtime = dlopen("libamdhip64.so.6", RTLD_NOW);
