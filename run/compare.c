@@ -17,6 +17,7 @@
 enum figure {
     FIGURE_SECONDS,
     FIGURE_VENDOR_CALLS,
+    FIGURE_ORDER_CALLS,
     FIGURE_PEAK_LIVE_MIB,
     FIGURE_PEAK_HELD_MIB,
     FIGURE_COUNT
@@ -31,7 +32,7 @@ enum side {
 struct comparison {
     double *values[SIDE_COUNT][FIGURE_COUNT]; /* of each run */
     unsigned run_count;                       /* of each side, in the end */
-    size_t process_count_max;                 /* of those that reported in one run */
+    size_t process_count_max;                 /* of those with memory in one run */
 };
 
 /* --- running ------------------------------------------------------------------------------------------ */
@@ -48,10 +49,13 @@ static void note_reports(struct comparison *comparison, enum side side, unsigned
                          const struct tn_reports *reports)
 {
     const double mib = 1 << 20;
-    uint64_t vendor_call_count = 0, live_bytes = 0, held_bytes = 0;
+    uint64_t vendor_call_count = 0, order_call_count = 0, live_bytes = 0, held_bytes = 0;
+    size_t process_count = 0; /* with memory */
     for (size_t i = 0; i < reports->count; i++) {
         const struct tn_report *report = &reports->reports[i];
         vendor_call_count += report->vendor_call_count;
+        process_count += report->vendor_call_count > 0;
+        order_call_count += report->order_call_count;
         live_bytes = tn_max(live_bytes, report->peak_live_bytes);
         /* Without a pool the allocations are all that is held. */
         held_bytes = tn_max(held_bytes, tn_max(report->peak_held_bytes, report->peak_live_bytes));
@@ -59,9 +63,10 @@ static void note_reports(struct comparison *comparison, enum side side, unsigned
     bool is_known = reports->count > 0;
     double *const *values = comparison->values[side];
     values[FIGURE_VENDOR_CALLS][run] = is_known ? (double)vendor_call_count : NAN;
+    values[FIGURE_ORDER_CALLS][run] = is_known ? (double)order_call_count : NAN;
     values[FIGURE_PEAK_LIVE_MIB][run] = is_known ? (double)live_bytes / mib : NAN;
     values[FIGURE_PEAK_HELD_MIB][run] = is_known ? (double)held_bytes / mib : NAN;
-    comparison->process_count_max = tn_max(comparison->process_count_max, reports->count);
+    comparison->process_count_max = tn_max(comparison->process_count_max, process_count);
 }
 
 /* Returns the status of one run. */
@@ -143,10 +148,8 @@ static void print_table(const struct comparison *comparison, char *const *comman
     static const struct {
         const char *name, *format;
     } rows[FIGURE_COUNT] = {
-        { "time, median", "%.3f s" },
-        { "vendor calls", "%.0f" },
-        { "peak live", "%.1f MiB" },
-        { "peak held", "%.1f MiB" },
+        { "time, median", "%.3f s" }, { "vendor calls", "%.0f" },  { "for streams", "%.0f" },
+        { "peak live", "%.1f MiB" },  { "peak held", "%.1f MiB" },
     };
     unsigned count = comparison->run_count;
     for (int side = 0; side < SIDE_COUNT; side++) {

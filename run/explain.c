@@ -14,6 +14,7 @@
 void tn_explain_nothing(const struct tn_reports *reports, int status)
 {
     uint64_t caught_count = 0, passed_count = 0;
+    if (reports->left_out_count > 0) return; /* its process may have allocated */
     const char *reason =
         "it uses neither CUDA nor HIP, or finds their functions in a way that is not caught";
     for (size_t i = 0; i < reports->count; i++) {
@@ -82,11 +83,13 @@ void tn_explain_print(const struct tn_reports *reports)
     for (size_t i = 0; i < reports->count; i++) {
         const struct tn_report *report = &reports->reports[i];
         tn_launch_tell("process %" PRIu64 ", %s: %" PRIu64 " allocation%s, %" PRIu64
-                       " free%s, %" PRIu64 " vendor call%s; at most %.1f MiB live, %.1f MiB held",
+                       " free%s, %" PRIu64 " vendor call%s for memory and %" PRIu64
+                       " for streams; at most %.1f MiB live, %.1f MiB held",
                        report->process, report->program, report->alloc_count,
                        plural(report->alloc_count), report->free_count, plural(report->free_count),
                        report->vendor_call_count, plural(report->vendor_call_count),
-                       mib_of(report->peak_live_bytes), mib_of(report->peak_held_bytes));
+                       report->order_call_count, mib_of(report->peak_live_bytes),
+                       mib_of(report->peak_held_bytes));
         print_caught(report);
         print_passed(report);
     }

@@ -123,6 +123,7 @@ static struct tn_report read_report(const json_t *json)
         .free_count = number_of(json, "frees"),
         .pool_alloc_count = number_of(json, "pool_allocations"),
         .vendor_call_count = number_of(json, "vendor_calls"),
+        .order_call_count = number_of(json, "order_calls"),
         .peak_live_bytes = number_of(json, "peak_live_bytes"),
         .peak_held_bytes = number_of(json, "peak_held_bytes"),
     };
@@ -176,6 +177,7 @@ static void add_report(struct tn_reports *reports, const char *name)
     } else {
         tn_launch_tell("the report of process %s is left out: %s", strchr(name, '.') + 1,
                        error.text);
+        reports->left_out_count++;
     }
     json_decref(json);
     free(path);
@@ -212,6 +214,7 @@ static void merge(struct tn_report *report, struct tn_report *other)
     report->free_count += other->free_count;
     report->pool_alloc_count += other->pool_alloc_count;
     report->vendor_call_count += other->vendor_call_count;
+    report->order_call_count += other->order_call_count;
     report->peak_live_bytes += other->peak_live_bytes;
     report->peak_held_bytes += other->peak_held_bytes;
     report->is_of_hip = true;

@@ -46,15 +46,17 @@ struct tn_report {
     struct tn_report_pass *passed;
     size_t passed_count;
     uint64_t alloc_count, free_count;
-    uint64_t pool_alloc_count; /* of these, by pools; the driver has served the others */
-    uint64_t vendor_call_count;
-    uint64_t peak_live_bytes; /* in allocations of the program */
-    uint64_t peak_held_bytes; /* of the driver */
+    uint64_t pool_alloc_count;  /* of these, by pools; the driver has served the others */
+    uint64_t vendor_call_count; /* for memory */
+    uint64_t order_call_count;  /* of pools, for streams and events */
+    uint64_t peak_live_bytes;   /* in allocations of the program */
+    uint64_t peak_held_bytes;   /* of the driver */
 };
 
 struct tn_reports {
     struct tn_report *reports; /* in the order of the processes' numbers */
     size_t count;
+    size_t left_out_count; /* of processes whose report could not be read */
 };
 
 /* Makes the temporary folder in TMPDIR or /tmp. Signals must be watched already, or one would leave it behind. Exits with TN_LAUNCH_EXIT_OURS if it cannot. */

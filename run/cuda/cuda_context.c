@@ -71,7 +71,7 @@ tarn_backend_result tn_vendor_event_record_device(void *state, tarn_event event)
     if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     if (!device->vendor->record_context) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
     TN_REFUSE_LATE_TAKE(device);
-    return TN_VISIT(device, device->vendor->record_context(device->context, event));
+    return TN_VISIT(device, ORDER, device->vendor->record_context(device->context, event));
 }
 
 tn_vendor_error tn_vendor_copy_async(const struct tn_vendor *vendor, tn_vendor_address destination,

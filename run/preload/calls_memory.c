@@ -171,7 +171,7 @@ static tarn_status take_back(const struct tn_vendor *vendor, tn_vendor_address a
 
 static void note_passed_free(enum tn_call call, tn_vendor_address address, tn_vendor_error error)
 {
-    tn_notes_vendor_call();
+    tn_notes_vendor_call(TN_PURPOSE_MEMORY);
     tn_notes_passed(call, tn_pass_is_asked() ? TN_REASON_ASKED : TN_REASON_NOT_OURS);
     if (error == TN_ERROR_SUCCESS && address != 0) tn_notes_vendor_free(address);
 }

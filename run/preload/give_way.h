@@ -12,15 +12,15 @@
 /* Whether the answer is a lack of memory, and pools have given some back since. */
 bool tn_give_way(tn_vendor_error error);
 
-#define TN_GIVE_WAY(call)                \
-    __extension__({                      \
-        tn_notes_vendor_call();          \
-        tn_vendor_error error_ = (call); \
-        if (tn_give_way(error_)) {       \
-            tn_notes_vendor_call();      \
-            error_ = (call);             \
-        }                                \
-        error_;                          \
+#define TN_GIVE_WAY(call)                            \
+    __extension__({                                  \
+        tn_notes_vendor_call(TN_PURPOSE_MEMORY);     \
+        tn_vendor_error error_ = (call);             \
+        if (tn_give_way(error_)) {                   \
+            tn_notes_vendor_call(TN_PURPOSE_MEMORY); \
+            error_ = (call);                         \
+        }                                            \
+        error_;                                      \
     })
 
 #endif

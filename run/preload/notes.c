@@ -19,7 +19,7 @@ static struct tn_mutex lock = TN_MUTEX_INIT; /* of all that is not atomic */
 static struct tn_caught caught[CAUGHT_MAX];
 static size_t caught_count;
 static atomic_uint_least64_t passed[TN_CALL_COUNT][TN_REASON_COUNT];
-static atomic_uint_least64_t vendor_call_count;
+static atomic_uint_least64_t vendor_call_counts[TN_PURPOSE_COUNT];
 
 static struct tn_number_map vendor_sizes; /* by address */
 static size_t vendor_live_bytes;
@@ -88,14 +88,14 @@ uint64_t tn_notes_passed_count(enum tn_call call, enum tn_reason reason)
     return atomic_load_explicit(&passed[call][reason], memory_order_relaxed);
 }
 
-void tn_notes_vendor_call(void)
+void tn_notes_vendor_call(enum tn_purpose purpose)
 {
-    atomic_fetch_add_explicit(&vendor_call_count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&vendor_call_counts[purpose], 1, memory_order_relaxed);
 }
 
-uint64_t tn_notes_vendor_call_count(void)
+uint64_t tn_notes_vendor_call_count(enum tn_purpose purpose)
 {
-    return atomic_load_explicit(&vendor_call_count, memory_order_relaxed);
+    return atomic_load_explicit(&vendor_call_counts[purpose], memory_order_relaxed);
 }
 
 /* --- memory that the vendor serves ------------------------------------------------------------------- */

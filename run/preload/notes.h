@@ -61,8 +61,14 @@ static inline void tn_notes_linked(enum tn_call call, const void *caller)
 
 void tn_notes_passed(enum tn_call call, enum tn_reason reason);
 
-/* A call of the vendor that a pool makes, or that is passed on. */
-void tn_notes_vendor_call(void);
+/* What a call of the vendor, made by a pool or passed on, is for. */
+enum tn_purpose {
+    TN_PURPOSE_MEMORY,
+    TN_PURPOSE_ORDER, /* streams and events; the program's own are not counted */
+    TN_PURPOSE_COUNT
+};
+
+void tn_notes_vendor_call(enum tn_purpose purpose);
 
 /* Memory that the vendor serves. If the host has no memory to remember it, it does not count. */
 void tn_notes_vendor_alloc(tn_vendor_address address, size_t size_bytes);
@@ -87,7 +93,7 @@ struct tn_caught {
 size_t tn_notes_caught_count(void);
 struct tn_caught tn_notes_get_caught(size_t index);
 uint64_t tn_notes_passed_count(enum tn_call call, enum tn_reason reason);
-uint64_t tn_notes_vendor_call_count(void);
+uint64_t tn_notes_vendor_call_count(enum tn_purpose purpose);
 
 /* The totals of pools that have ended, and of the memory that the vendor has served. */
 struct tn_pool_totals tn_notes_totals(void);

@@ -98,7 +98,9 @@ void tn_process_report_write(FILE *file)
             ended.alloc_count + live.alloc_count, ended.free_count + live.free_count);
     fprintf(file, ", \"pool_allocations\": %" PRIu64,
             ended.pool_alloc_count + live.pool_alloc_count);
-    fprintf(file, ", \"vendor_calls\": %" PRIu64, tn_notes_vendor_call_count());
+    fprintf(file, ", \"vendor_calls\": %" PRIu64 ", \"order_calls\": %" PRIu64,
+            tn_notes_vendor_call_count(TN_PURPOSE_MEMORY),
+            tn_notes_vendor_call_count(TN_PURPOSE_ORDER));
     fprintf(file, ", \"peak_live_bytes\": %zu, \"peak_held_bytes\": %zu}\n",
             ended.live_bytes_max + live.live_bytes_max, ended.held_bytes_max + live.held_bytes_max);
 }

@@ -23,7 +23,7 @@ static tarn_backend_result acquire(void *state, size_t size_bytes, void **addres
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     TN_REFUSE_LATE_TAKE(device);
     tarn_backend_result result =
-        TN_VISIT(device, TN_VENDOR_CALL(device->vendor, alloc)(&address, size_bytes));
+        TN_VISIT(device, MEMORY, TN_VENDOR_CALL(device->vendor, alloc)(&address, size_bytes));
     if (result.status == TARN_STATUS_OK) *address_out = (void *)address;
     return result;
 }
@@ -40,7 +40,7 @@ static tarn_backend_result release(void *state, void *address, size_t size_bytes
     tarn_status status = tn_backend_check_release(address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     TN_SKIP_LATE_RETURN(device);
-    return TN_VISIT(device, wait_and_free(device->vendor, (tn_vendor_address)address));
+    return TN_VISIT(device, MEMORY, wait_and_free(device->vendor, (tn_vendor_address)address));
 }
 
 /* --- device ------------------------------------------------------------------------------------------ */
@@ -58,8 +58,8 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
     const struct tn_vendor_device *device = state;
     size_t free_bytes = 0, total_bytes = 0;
     TN_REFUSE_LATE_TAKE(device);
-    tarn_backend_result result =
-        TN_VISIT(device, TN_VENDOR_CALL(device->vendor, get_info)(&free_bytes, &total_bytes));
+    tarn_backend_result result = TN_VISIT(
+        device, MEMORY, TN_VENDOR_CALL(device->vendor, get_info)(&free_bytes, &total_bytes));
     if (result.status == TARN_STATUS_OK) *info_out = (tarn_memory_info){ total_bytes, free_bytes };
     return result;
 }
@@ -68,7 +68,7 @@ static tarn_backend_result synchronize(void *state)
 {
     const struct tn_vendor_device *device = state;
     TN_REFUSE_LATE_TAKE(device);
-    return TN_VISIT(device, device->vendor->synchronize());
+    return TN_VISIT(device, ORDER, device->vendor->synchronize());
 }
 
 /* --- life -------------------------------------------------------------------------------------------- */

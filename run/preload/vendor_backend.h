@@ -20,6 +20,7 @@
 
 #include "backend_common/lifetime.h"
 
+#include "notes.h"
 #include "vendor.h"
 
 struct tn_vendor_device {
@@ -51,9 +52,10 @@ void tn_visit_end(const struct tn_vendor *vendor, struct tn_visit visit);
 
 tarn_backend_result tn_vendor_result(const struct tn_vendor *vendor, tn_vendor_error error);
 
-/* Makes a call in the backend's context: its answer, as a tarn_backend_result. */
-#define TN_VISIT(device, call)                                                             \
+/* Makes a call in the backend's context, for MEMORY or ORDER: its answer, as a tarn_backend_result. */
+#define TN_VISIT(device, purpose, call)                                                    \
     __extension__({                                                                        \
+        tn_notes_vendor_call(TN_PURPOSE_##purpose);                                        \
         struct tn_visit visit_ = tn_visit_begin((device)->vendor, (device)->context);      \
         tn_vendor_error error_ = visit_.error == TN_ERROR_SUCCESS ? (call) : visit_.error; \
         tarn_backend_result result_ = tn_vendor_result((device)->vendor, error_);          \

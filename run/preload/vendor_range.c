@@ -46,9 +46,9 @@ tarn_backend_result tn_vendor_range_reserve(void *state, size_t size_bytes, void
         tn_backend_check_range_reserve(&device->properties, size_bytes, address_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     TN_REFUSE_LATE_TAKE(device);
-    tarn_backend_result result =
-        TN_VISIT(device, device->vendor->address_reserve(&address, size_bytes,
-                                                         TN_RESERVE_ALIGNMENT(device), 0, 0));
+    tarn_backend_result result = TN_VISIT(
+        device, MEMORY,
+        device->vendor->address_reserve(&address, size_bytes, TN_RESERVE_ALIGNMENT(device), 0, 0));
     if (result.status == TARN_STATUS_OK) *address_out = (void *)address;
     return result;
 }
@@ -59,7 +59,8 @@ tarn_backend_result tn_vendor_range_release(void *state, void *address, size_t s
     tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     TN_SKIP_LATE_RETURN(device);
-    return TN_VISIT(device, device->vendor->address_free((tn_vendor_address)address, size_bytes));
+    return TN_VISIT(device, MEMORY,
+                    device->vendor->address_free((tn_vendor_address)address, size_bytes));
 }
 
 /* Asked before an unmapping: CUDA's driver 580 answers an unmapping of nothing with success, and crashes when memory
@@ -106,8 +107,8 @@ tarn_backend_result tn_vendor_range_map(void *state, void *address, size_t size_
         tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     TN_REFUSE_LATE_TAKE(device);
-    tarn_backend_result result =
-        TN_VISIT(device, create_and_map(device, (tn_vendor_address)address, size_bytes, &handle));
+    tarn_backend_result result = TN_VISIT(
+        device, MEMORY, create_and_map(device, (tn_vendor_address)address, size_bytes, &handle));
     if (result.status == TARN_STATUS_OK) *mapping_out = (tarn_mapping)(uintptr_t)handle;
     return result;
 }
@@ -134,6 +135,7 @@ tarn_backend_result tn_vendor_range_unmap(void *state, void *address, size_t siz
     tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     TN_SKIP_LATE_RETURN(device);
-    return TN_VISIT(device, unmap(device, (tn_vendor_address)address, size_bytes,
-                                  (uint64_t)(uintptr_t)mapping));
+    return TN_VISIT(
+        device, MEMORY,
+        unmap(device, (tn_vendor_address)address, size_bytes, (uint64_t)(uintptr_t)mapping));
 }

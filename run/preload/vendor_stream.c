@@ -20,7 +20,7 @@ tarn_backend_result tn_vendor_stream_create(void *state, tarn_stream *stream_out
     void *stream = NULL;
     TN_REFUSE_LATE_TAKE(device);
     tarn_backend_result result =
-        TN_VISIT(device, device->vendor->stream_create(&stream, STREAM_NON_BLOCKING));
+        TN_VISIT(device, ORDER, device->vendor->stream_create(&stream, STREAM_NON_BLOCKING));
     if (result.status == TARN_STATUS_OK) *stream_out = stream;
     return result;
 }
@@ -37,7 +37,7 @@ tarn_backend_result tn_vendor_stream_destroy(void *state, tarn_stream stream)
     const struct tn_vendor_device *device = state;
     if (!stream) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     TN_SKIP_LATE_RETURN(device);
-    return TN_VISIT(device, finish_and_destroy(device->vendor, stream));
+    return TN_VISIT(device, ORDER, finish_and_destroy(device->vendor, stream));
 }
 
 /* If the vendor does not tell, the stream is believed to be of the backend's context. */
@@ -54,7 +54,7 @@ tarn_backend_result tn_vendor_stream_check(void *state, tarn_stream stream)
     const struct tn_vendor_device *device = state;
     if (!stream || stream == TN_STREAM_LEGACY || stream == TN_STREAM_PER_THREAD) return ok;
     TN_REFUSE_LATE_TAKE(device);
-    return TN_VISIT(device, check_context(device, stream));
+    return TN_VISIT(device, ORDER, check_context(device, stream));
 }
 
 tarn_backend_result tn_vendor_stream_id(void *state, tarn_stream stream, uint64_t *id_out)
@@ -63,7 +63,7 @@ tarn_backend_result tn_vendor_stream_id(void *state, tarn_stream stream, uint64_
     unsigned long long id = 0;
     if (!device->vendor->stream_id) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
     TN_REFUSE_LATE_TAKE(device);
-    tarn_backend_result result = TN_VISIT(device, device->vendor->stream_id(stream, &id));
+    tarn_backend_result result = TN_VISIT(device, ORDER, device->vendor->stream_id(stream, &id));
     if (result.status == TARN_STATUS_OK) *id_out = id;
     return result;
 }
@@ -72,7 +72,7 @@ tarn_backend_result tn_vendor_stream_synchronize(void *state, tarn_stream stream
 {
     const struct tn_vendor_device *device = state;
     TN_REFUSE_LATE_TAKE(device);
-    return TN_VISIT(device, device->vendor->stream_synchronize(stream));
+    return TN_VISIT(device, ORDER, device->vendor->stream_synchronize(stream));
 }
 
 tarn_backend_result tn_vendor_stream_wait_event(void *state, tarn_stream stream, tarn_event event)
@@ -80,7 +80,7 @@ tarn_backend_result tn_vendor_stream_wait_event(void *state, tarn_stream stream,
     const struct tn_vendor_device *device = state;
     if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     TN_REFUSE_LATE_TAKE(device);
-    return TN_VISIT(device, device->vendor->stream_wait_event(stream, event, 0));
+    return TN_VISIT(device, ORDER, device->vendor->stream_wait_event(stream, event, 0));
 }
 
 /* --- events ------------------------------------------------------------------------------------------ */
@@ -91,7 +91,7 @@ tarn_backend_result tn_vendor_event_create(void *state, tarn_event *event_out)
     void *event = NULL;
     TN_REFUSE_LATE_TAKE(device);
     tarn_backend_result result =
-        TN_VISIT(device, device->vendor->event_create(&event, EVENT_DISABLE_TIMING));
+        TN_VISIT(device, ORDER, device->vendor->event_create(&event, EVENT_DISABLE_TIMING));
     if (result.status == TARN_STATUS_OK) *event_out = event;
     return result;
 }
@@ -101,7 +101,7 @@ tarn_backend_result tn_vendor_event_destroy(void *state, tarn_event event)
     const struct tn_vendor_device *device = state;
     if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     TN_SKIP_LATE_RETURN(device);
-    return TN_VISIT(device, device->vendor->event_destroy(event));
+    return TN_VISIT(device, ORDER, device->vendor->event_destroy(event));
 }
 
 tarn_backend_result tn_vendor_event_record(void *state, tarn_event event, tarn_stream stream)
@@ -109,7 +109,7 @@ tarn_backend_result tn_vendor_event_record(void *state, tarn_event event, tarn_s
     const struct tn_vendor_device *device = state;
     if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     TN_REFUSE_LATE_TAKE(device);
-    return TN_VISIT(device, device->vendor->event_record(event, stream));
+    return TN_VISIT(device, ORDER, device->vendor->event_record(event, stream));
 }
 
 tarn_backend_result tn_vendor_event_query(void *state, tarn_event event)
@@ -117,7 +117,7 @@ tarn_backend_result tn_vendor_event_query(void *state, tarn_event event)
     const struct tn_vendor_device *device = state;
     if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     TN_REFUSE_LATE_TAKE(device);
-    return TN_VISIT(device, device->vendor->event_query(event));
+    return TN_VISIT(device, ORDER, device->vendor->event_query(event));
 }
 
 tarn_backend_result tn_vendor_event_synchronize(void *state, tarn_event event)
@@ -125,7 +125,7 @@ tarn_backend_result tn_vendor_event_synchronize(void *state, tarn_event event)
     const struct tn_vendor_device *device = state;
     if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     TN_REFUSE_LATE_TAKE(device);
-    return TN_VISIT(device, device->vendor->event_synchronize(event));
+    return TN_VISIT(device, ORDER, device->vendor->event_synchronize(event));
 }
 
 /* --- data -------------------------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ tarn_backend_result tn_vendor_fill(void *state, void *address, unsigned char val
     if (size_bytes == 0) return ok;
     if (!address) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     TN_REFUSE_LATE_TAKE(device);
-    return TN_VISIT(device,
+    return TN_VISIT(device, ORDER,
                     device->vendor->fill((tn_vendor_address)address, value, size_bytes, stream));
 }
 
@@ -148,6 +148,7 @@ tarn_backend_result tn_vendor_copy(void *state, void *destination, const void *s
     if (size_bytes == 0) return ok;
     if (!destination || !source) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     TN_REFUSE_LATE_TAKE(device);
-    return TN_VISIT(device, tn_vendor_copy_async(device->vendor, (tn_vendor_address)destination,
-                                                 (tn_vendor_address)source, size_bytes, stream));
+    return TN_VISIT(device, ORDER,
+                    tn_vendor_copy_async(device->vendor, (tn_vendor_address)destination,
+                                         (tn_vendor_address)source, size_bytes, stream));
 }

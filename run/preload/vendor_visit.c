@@ -2,8 +2,6 @@
 /* vendor_visit: calls in the backend's context, and what the vendor's answers mean. */
 #include "vendor_backend.h"
 
-#include "notes.h"
-
 static tarn_status status_of(tn_vendor_error error)
 {
     switch (error) {
@@ -36,7 +34,6 @@ tarn_backend_result tn_vendor_result(const struct tn_vendor *vendor, tn_vendor_e
 struct tn_visit tn_visit_begin(const struct tn_vendor *vendor, void *context)
 {
     struct tn_visit visit = { .is_entered = false };
-    tn_notes_vendor_call();
     visit.error = tn_vendor_get_context(vendor, &visit.previous);
     if (visit.error != TN_ERROR_SUCCESS || visit.previous == context) return visit;
     visit.error = tn_vendor_enter(vendor, context);

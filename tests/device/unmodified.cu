@@ -135,6 +135,8 @@ void mix(unsigned seed, bool is_async)
     }
     for (const block &b : live) {
         check<<<32, 128, 0, b.stream>>>(b.words, b.count, b.seed);
+        if (is_async)
+            OK(cudaStreamSynchronize(b.stream)); /* of such memory cudaFree does not wait */
         OK(cudaFree(b.words));
     }
     OK(cudaGetLastError());
@@ -191,6 +193,8 @@ void errors()
            __LINE__);
     OK(cudaMalloc(&block, 64 * mib));
     OK(cudaMemGetInfo(&free_again, nullptr));
+    if (free_again > free_bytes || free_again + 256 * mib < free_bytes)
+        std::fprintf(stderr, "%zu bytes were free, and then %zu\n", free_bytes, free_again);
     EXPECT(free_again <= free_bytes && free_again + 256 * mib >= free_bytes);
     OK(cudaFree(block));
     expect(cudaFree(block), cudaErrorInvalidValue, "a second free", __LINE__);
