@@ -39,6 +39,8 @@ const char tn_launch_usage[] =
     "  --limit SIZE        the most that a pool holds, such as 8G or 50% (TARN_LIMIT)\n"
     "  --up-to SIZE        larger requests go to the driver, for example memory that is shared with\n"
     "                      other processes (TARN_RUN_UP_TO)\n"
+    "  --sync-frees        cudaFree keeps the host until the device has done its work, as without\n"
+    "                      tarn (TARN_RUN_SYNC_FREES=1)\n"
     "  --stats             print what each pool did, at the end (TARN_STATS=exit)\n"
     "  --trace FILE        record the allocations as a trace (TARN_TRACE); %p in the name stands for\n"
     "                      the number of the process\n"
@@ -70,6 +72,7 @@ enum {
     OPTION_PRESET = 256,
     OPTION_LIMIT,
     OPTION_UP_TO,
+    OPTION_SYNC_FREES,
     OPTION_STATS,
     OPTION_TRACE,
     OPTION_POISON,
@@ -85,6 +88,7 @@ static const struct option options[] = {
     { "preset", required_argument, NULL, OPTION_PRESET },
     { "limit", required_argument, NULL, OPTION_LIMIT },
     { "up-to", required_argument, NULL, OPTION_UP_TO },
+    { "sync-frees", no_argument, NULL, OPTION_SYNC_FREES },
     { "stats", no_argument, NULL, OPTION_STATS },
     { "trace", required_argument, NULL, OPTION_TRACE },
     { "poison", no_argument, NULL, OPTION_POISON },
@@ -171,6 +175,9 @@ static void take_option(struct arguments *arguments, int option, char **argv)
         break;
     case OPTION_UP_TO:
         set_up_to(optarg);
+        break;
+    case OPTION_SYNC_FREES:
+        tn_launch_set("TARN_RUN_SYNC_FREES", "1");
         break;
     case OPTION_STATS:
         tn_launch_set("TARN_STATS", "exit");

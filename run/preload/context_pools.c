@@ -8,6 +8,7 @@
 #include "base/process.h"
 #include "base/sync.h"
 
+#include "pass.h"
 #include "vendor_backend.h"
 
 struct slot {
@@ -182,15 +183,17 @@ enum tn_reason tn_context_pools_find(const struct tn_vendor *vendor, tarn_pool *
 
 /* A free of any pool: its stream, or none. */
 struct free_call {
+    const struct tn_vendor *vendor;
     void *address;
     tarn_stream stream;
     bool has_stream;
 };
 
-static tarn_status free_in(tarn_pool *pool, const struct free_call *call)
+static tarn_status free_in(const struct slot *slot, const struct free_call *call)
 {
-    return call->has_stream ? tarn_pool_free_on(pool, call->address, call->stream)
-                            : tarn_pool_free(pool, call->address);
+    if (call->has_stream) return tarn_pool_free_on(slot->pool, call->address, call->stream);
+    if (tn_pass_syncs_frees()) tn_visit_wait(call->vendor, atomic_load(&slot->context));
+    return tarn_pool_free(slot->pool, call->address);
 }
 
 static bool is_elsewhere(tarn_status status)
@@ -207,32 +210,34 @@ static tarn_status free_in_others(const struct slot *tried, const struct free_ca
     tn_mutex_lock(&lock);
     for (size_t i = 0; i < count && is_elsewhere(status); i++) {
         if (&slots[i] == tried || !atomic_load(&slots[i].context) || !slots[i].pool) continue;
-        status = free_in(slots[i].pool, call);
+        status = free_in(&slots[i], call);
     }
     tn_mutex_unlock(&lock);
     return is_elsewhere(status) ? TARN_STATUS_FOREIGN_ADDRESS : status;
 }
 
-static tarn_status free_anywhere(const struct tn_vendor *vendor, const struct free_call *call)
+static tarn_status free_anywhere(const struct free_call *call)
 {
-    void *context = current_context(vendor);
+    void *context = current_context(call->vendor);
     const struct slot *slot = context ? find_slot(context) : NULL;
     tarn_status status = TARN_STATUS_FOREIGN_ADDRESS;
-    if (slot && slot->pool) status = free_in(slot->pool, call);
+    if (slot && slot->pool) status = free_in(slot, call);
     return is_elsewhere(status) ? free_in_others(slot, call) : status;
 }
 
 tarn_status tn_context_pools_free(const struct tn_vendor *vendor, void *address)
 {
-    struct free_call call = { .address = address };
-    return free_anywhere(vendor, &call);
+    struct free_call call = { .vendor = vendor, .address = address };
+    return free_anywhere(&call);
 }
 
 tarn_status tn_context_pools_free_on(const struct tn_vendor *vendor, void *address,
                                      tarn_stream stream)
 {
-    struct free_call call = { .address = address, .stream = stream, .has_stream = true };
-    return free_anywhere(vendor, &call);
+    struct free_call call = {
+        .vendor = vendor, .address = address, .stream = stream, .has_stream = true
+    };
+    return free_anywhere(&call);
 }
 
 /* --- walks over all pools ---------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pass: whether a call goes to the vendor whatever it asks for; and calls that a pool makes, in which nothing is served.
+ * pass: what the user has asked for; whether a call goes to the vendor whatever it asks for; and calls that a pool makes, in which nothing is served.
  *
  * Threads: any. Cost: some loads.
  */
@@ -17,6 +17,9 @@ bool tn_pass_is_asked(void);
 
 /* TARN_RUN_UP_TO=SIZE: larger requests are passed on. */
 bool tn_pass_is_too_large(size_t size_bytes);
+
+/* TARN_RUN_SYNC_FREES=1: a free without a stream keeps the host until the work of its context is done. */
+bool tn_pass_syncs_frees(void);
 
 /* Returns why the call is passed on, or TN_REASON_COUNT. */
 enum tn_reason tn_pass_reason(void);

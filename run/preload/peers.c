@@ -58,13 +58,6 @@ void tn_peers_forget(const void *context)
     tn_mutex_unlock(&lock);
 }
 
-static void wait_for(const struct tn_vendor *vendor, void *context)
-{
-    struct tn_visit visit = tn_visit_begin(vendor, context);
-    if (visit.error == TN_ERROR_SUCCESS) (void)vendor->synchronize();
-    tn_visit_end(vendor, visit);
-}
-
 void tn_peers_wait(const struct tn_vendor *vendor)
 {
     void *copy[PEERS_MAX];
@@ -75,7 +68,7 @@ void tn_peers_wait(const struct tn_vendor *vendor)
         copy[i] = peers[i];
     tn_mutex_unlock(&lock);
     for (size_t i = 0; i < count; i++)
-        wait_for(vendor, copy[i]);
+        tn_visit_wait(vendor, copy[i]);
 }
 
 void tn_peers_note_current(const struct tn_vendor *vendor)

@@ -50,6 +50,9 @@ struct tn_visit tn_visit_begin(const struct tn_vendor *vendor, void *context);
 /* Restores the thread's context. */
 void tn_visit_end(const struct tn_vendor *vendor, struct tn_visit visit);
 
+/* Waits for the work of a context. If it is not known any more, it has none. */
+void tn_visit_wait(const struct tn_vendor *vendor, void *context);
+
 tarn_backend_result tn_vendor_result(const struct tn_vendor *vendor, tn_vendor_error error);
 
 /* Makes a call in the backend's context, for MEMORY or ORDER: its answer, as a tarn_backend_result. */

@@ -45,3 +45,10 @@ void tn_visit_end(const struct tn_vendor *vendor, struct tn_visit visit)
 {
     if (visit.is_entered) tn_vendor_leave(vendor, visit.previous);
 }
+
+void tn_visit_wait(const struct tn_vendor *vendor, void *context)
+{
+    struct tn_visit visit = tn_visit_begin(vendor, context);
+    if (visit.error == TN_ERROR_SUCCESS) (void)vendor->synchronize();
+    tn_visit_end(vendor, visit);
+}

@@ -114,6 +114,8 @@ static void test_options_are_variables(void **state)
     expect_exit(0, "TARN_FREE=orders $r $p print TARN_FREE | grep -c orders | grep -x 0");
     expect_exit(0, "$r --up-to 64M $p print TARN_RUN_UP_TO");
     expect_output("64M");
+    expect_exit(0, "$r --sync-frees $p print TARN_RUN_SYNC_FREES");
+    expect_output("TARN_RUN_SYNC_FREES=1\n");
     expect_exit(125, "$r --up-to 64MB true");
     expect_output("--up-to is \"64MB\", not a number of bytes such as 64M");
     expect_exit(0, "$r --limit=8GiB $p print TARN_LIMIT");
