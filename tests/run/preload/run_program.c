@@ -359,6 +359,13 @@ static void threads(void)
     for (size_t i = 0; i < THREADS; i++)
         EXPECT(pthread_join(threads[i], NULL), ==, 0);
     EXPECT(sim_misuse_count(), ==, 0);
+    /* What pools give back was told as free before. */
+    size_t free_before, free_after;
+    address x = 99;
+    EXPECT(vendor.info(&free_before, NULL), ==, 0);
+    EXPECT(vendor.alloc(&x, 100 * GIB), ==, 2);
+    EXPECT(vendor.info(&free_after, NULL), ==, 0);
+    EXPECT(free_after, ==, free_before);
 }
 
 static address late;
