@@ -65,8 +65,9 @@ TN_ENABLE_PEER(enable_peer_of_context, (void *other, unsigned flags), (other, fl
 tn_vendor_error tn_call_reset_device(void)
 {
     TN_BEGIN_CALL(reset_device);
+    int device = tn_context_pools_current_device(vendor);
     struct tn_ending_pool ending =
-        tn_context_pools_take_primary(tn_context_pools_current_device(vendor));
+        tn_context_pools_give_back(tn_context_pools_take_primary(device));
     return tn_context_pools_end(ending, next());
 }
 

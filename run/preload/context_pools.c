@@ -366,6 +366,16 @@ struct tn_ending_pool tn_context_pools_take_primary(int device)
     return ending;
 }
 
+struct tn_ending_pool tn_context_pools_give_back(struct tn_ending_pool ending)
+{
+    if (ending.pool) {
+        tn_pass_enter_pool();
+        (void)tarn_pool_trim(ending.pool, 0, NULL);
+        tn_pass_leave_pool();
+    }
+    return ending;
+}
+
 /* If the context has a new pool by now, the old one keeps its live memory, and is not found any more. */
 void tn_context_pools_put_back(struct tn_ending_pool ending)
 {

@@ -59,6 +59,9 @@ struct tn_ending_pool {
 };
 struct tn_ending_pool tn_context_pools_take(void *context);
 struct tn_ending_pool tn_context_pools_take_primary(int device);
+/* Gives back what the pool does not need, and returns it. Memory of a lean pool does not end with its context: what is in
+ * use then stays until the process ends. */
+struct tn_ending_pool tn_context_pools_give_back(struct tn_ending_pool ending);
 void tn_context_pools_put_back(struct tn_ending_pool ending);
 void tn_context_pools_abandon(struct tn_ending_pool ending);
 /* Does one or the other by the answer of the call that ends the context, and returns the answer. */

@@ -237,6 +237,18 @@ static void when_the_backend_refuses_nothing_stays_mapped_in_vain(void **state)
     expect_mapped(5);
 }
 
+static void for_more_than_the_device_has_nothing_is_mapped(void **state)
+{
+    create();
+    alloc(STEP);
+    expect_refused(TARN_STATUS_OUT_OF_MEMORY, 65 * STEP);
+    expect_refused(TARN_STATUS_OUT_OF_MEMORY, 64 * STEP); /* with the other block */
+    assert_int_equal(backend.held_bytes_max, STEP);
+    expect_mapped(1);
+    alloc(63 * STEP);
+    expect_mapped(64);
+}
+
 /* --- going back --------------------------------------------------------------------------------- */
 
 static void a_trim_takes_whole_free_steps_and_the_highest_first(void **state)
@@ -740,6 +752,7 @@ int main(void)
         TEST(where_the_backend_has_no_more_free_steps_move),
         TEST(a_larger_request_than_the_largest_allocation_is_served),
         TEST(when_the_backend_refuses_nothing_stays_mapped_in_vain),
+        TEST(for_more_than_the_device_has_nothing_is_mapped),
         TEST(a_trim_takes_whole_free_steps_and_the_highest_first),
         TEST(what_is_above_the_threshold_goes_back_but_for_a_spare),
         TEST(with_the_last_free_everything_goes_back),

@@ -51,6 +51,7 @@ struct tn_step_range *tn_step_range_create(void *reserved, size_t reserved_bytes
     range->unit_chunk_log2 = tn_lowest_bit(unit_bytes) - chunk_log2;
     range->unit_count = unit_count;
     range->unit_count_max = unit_count_max;
+    range->device_bytes = SIZE_MAX;
     range->first_unused = TN_STEP_NONE;
     return range;
 }

@@ -61,6 +61,7 @@ struct tn_step_range {
     unsigned unit_chunk_log2;
     uint32_t unit_count;
     uint32_t unit_count_max; /* of a step */
+    size_t device_bytes;     /* all memory that there is; SIZE_MAX: unknown */
 
     struct tn_step *steps; /* by number; may move when a step is taken */
     uint32_t step_capacity;

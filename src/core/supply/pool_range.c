@@ -15,6 +15,7 @@ struct geometry {
     size_t unit_bytes;
     uint32_t unit_count;     /* wished for */
     uint32_t unit_count_max; /* of a step */
+    size_t device_bytes;     /* SIZE_MAX: unknown */
 };
 
 /* Addresses from the backend, without memory. */
@@ -115,6 +116,7 @@ static tarn_status find_geometry(const struct tarn_pool *pool, const tarn_pool_o
     geometry.unit_count =
         count_units(tn_min(limit_bytes, info.total_bytes), geometry.unit_bytes, pool->chunk_log2);
     geometry.unit_count_max = find_unit_count_max(pool, options, geometry.unit_bytes);
+    geometry.device_bytes = info.total_bytes;
     *geometry_out = geometry;
     return TARN_STATUS_OK;
 }
@@ -158,6 +160,7 @@ static bool add_range(struct tarn_pool *pool, const struct geometry *geometry,
         tn_step_range_create(reserved->address, reserved->size_bytes, geometry->unit_bytes,
                              geometry->unit_count, geometry->unit_count_max, pool->chunk_log2);
     if (!range) return false;
+    range->device_bytes = geometry->device_bytes;
     tn_pool_lock_and_gather(pool);
     bool is_inserted = insert_range(pool, range);
     tn_pool_unlock(pool);

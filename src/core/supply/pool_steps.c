@@ -180,6 +180,15 @@ static uint32_t count_allowed(const struct tarn_pool *pool)
     return whole_units(pool->range, left_bytes);
 }
 
+/* Units that the device has beside those of the pool. More need not be tried: the vendor would refuse the last of them,
+ * and leave nothing for others until then. */
+static uint32_t count_on_device(const struct tarn_pool *pool)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    size_t device_bytes = pool->range->device_bytes, held_bytes = pool->own.stats.footprint_bytes;
+    return device_bytes > held_bytes ? whole_units(pool->range, device_bytes - held_bytes) : 0;
+}
+
 /* The most units in a step, if the pool grows by so many. */
 static uint32_t count_in_step(const struct tarn_pool *pool, uint32_t wish_count)
 {
@@ -214,7 +223,8 @@ static uint32_t own_streams(const struct tarn_pool *pool, const struct tn_reques
     return is_known && stream != TN_STREAM_NONE ? (uint32_t)1 << stream : 0;
 }
 
-/* OVER_LIMIT: the limit forbids it, or the most units that it may take. OUT_OF_MEMORY: the range has no such place. */
+/* OVER_LIMIT: the limit forbids it, or the most units that it may take. OUT_OF_MEMORY: the range has no such place, or the
+ * device not so much memory. */
 static tarn_status plan(struct tarn_pool *pool, const struct tn_request *request,
                         struct growth *growth)
 {
@@ -227,6 +237,7 @@ static tarn_status plan(struct tarn_pool *pool, const struct tn_request *request
                    ? TARN_STATUS_OVER_LIMIT
                    : TARN_STATUS_OUT_OF_MEMORY;
     if (growth->plan.missing_count > allowed_count) return TARN_STATUS_OVER_LIMIT;
+    if (growth->plan.missing_count > count_on_device(pool)) return TARN_STATUS_OUT_OF_MEMORY;
     plan_wish(pool, allowed_count, growth);
     return TARN_STATUS_OK;
 }

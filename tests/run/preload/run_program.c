@@ -215,6 +215,16 @@ static void gives_way(void)
     EXPECT(vendor.free(alloc(7 * GIB)), ==, 0);
 }
 
+/* Memory of a lean pool does not end with its context: see TARN_PRESET in the test's environment. */
+static void lean_reset(void)
+{
+    address large = alloc(6 * GIB);
+    alloc(MIB);
+    EXPECT(vendor.free(large), ==, 0);
+    EXPECT(program_reset(), ==, 0);
+    EXPECT(vendor.free(alloc(7 * GIB)), ==, 0);
+}
+
 /* A limit of the pool is none of the program: see TARN_LIMIT in the test's environment. */
 static void limited(void)
 {
@@ -448,6 +458,7 @@ static const struct scenario scenarios[] = {
     { "odd_sizes", odd_sizes },
     { "other_kinds", other_kinds },
     { "gives_way", gives_way },
+    { "lean_reset", lean_reset },
     { "limited", limited },
     { "up_to", up_to },
     { "stream_ends", stream_ends },
