@@ -82,6 +82,8 @@ void tn_explain_print(const struct tn_reports *reports)
 {
     for (size_t i = 0; i < reports->count; i++) {
         const struct tn_report *report = &reports->reports[i];
+        if (report->caught_count + report->passed_count + report->alloc_count == 0)
+            continue; /* a shell, a compiler */
         tn_launch_tell("process %" PRIu64 ", %s: %" PRIu64 " allocation%s, %" PRIu64
                        " free%s, %" PRIu64 " vendor call%s for memory and %" PRIu64
                        " for streams; at most %.1f MiB live, %.1f MiB held",

@@ -469,6 +469,10 @@ static void test_every_process_reports(void **state)
         "TEST_REPORT='\"program\": \"x\", \"pool_allocations\": 5, \"allocations\": 5}' $r --explain $p child 0 2>&1 | "
         "grep -c 'process [0-9]*, x: 5 allocations, 0 frees'");
     assert_string_equal(read_output(), "2\n");
+    /* A shell does nothing that is worth a line. */
+    expect_exit(
+        0,
+        "TEST_REPORT='\"program\": \"x\"' $r --explain $p child 0 2>&1 | grep -c ', x:' | grep -x 0");
     /* One that lives on finds no folder any more, and does no harm. */
     expect_exit(
         0,
