@@ -17,6 +17,9 @@ static _Atomic unsigned call_count;
 static _Atomic bool fails;
 static _Atomic unsigned fails_from; /* this call of the vendor and those after it; 0: none */
 
+static _Atomic bool waits_fail;
+static _Atomic unsigned device_wait_count;
+
 static bool is_failing(void)
 {
     unsigned call = ++call_count;
@@ -39,19 +42,27 @@ static tarn_backend_result counted_copy(void *state, void *to, const void *from,
 
 static tarn_backend_result counted_synchronize(void *state, tarn_stream stream)
 {
-    if (is_failing()) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 17, "made up" };
+    if (is_failing() || waits_fail)
+        return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 17, "made up" };
     return host.operations->stream_synchronize(state, stream);
+}
+
+static tarn_backend_result counted_device_wait(void *state)
+{
+    device_wait_count++;
+    return host.operations->synchronize(state);
 }
 
 static int set_up_over_host(void **state)
 {
     begin_fixture(true);
-    fails = false;
+    fails = waits_fail = false;
     expect_ok(tarn_host_backend_open(NULL, &host));
     operations = *host.operations;
     operations.fill = counted_fill;
     operations.copy = counted_copy;
     operations.stream_synchronize = counted_synchronize;
+    operations.synchronize = counted_device_wait;
     opened = (tarn_backend){ &operations, host.state };
     options.initial_bytes = MIB;
     return 0;
@@ -467,6 +478,23 @@ static void what_cannot_be_looked_at_is_freed(void **state)
     fails = false;
 }
 
+/* The copy to the host runs late, and its memory must last as long. */
+static void a_copy_is_over_before_its_memory_goes(void **state)
+{
+    create_with(ALL_FLAGS);
+    tarn_stream stream = create_stream();
+    for (unsigned i = 0; i < 20; i++) {
+        void *address = alloc_on(64 * KIB, stream);
+        expect_ok(tarn_pool_free_on(pool, address, stream));
+    }
+    device_wait_count = 0;
+    waits_fail = true;
+    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_check(pool));
+    waits_fail = false;
+    assert_int_equal(device_wait_count, 2); /* of the check, and of the copy */
+    destroy_stream(stream);
+}
+
 static void a_free_on_a_foreign_stream_is_refused_as_without(void **state)
 {
     create_with(ALL_FLAGS);
@@ -682,6 +710,7 @@ int main(void)
         CASE(a_quarantine_of_nothing_is_refused),
         CASE(what_cannot_be_filled_is_not_handed_out),
         CASE(what_cannot_be_looked_at_is_freed),
+        CASE(a_copy_is_over_before_its_memory_goes),
         CASE(a_free_on_a_foreign_stream_is_refused_as_without),
         CASE(nothing_is_done_while_a_stream_is_captured),
         CASE(random_programs_find_their_memory_whole),

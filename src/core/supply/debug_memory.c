@@ -42,6 +42,21 @@ tarn_backend_result tn_debug_memory_fill(const tarn_backend *backend, uintptr_t 
     return result;
 }
 
+/* Without the wait for the stream the copy may still be under way, into memory that is about to go: then the device is
+ * waited for. If that fails, too, the device does nothing more. */
+static tarn_backend_result copy_and_wait(const tarn_backend *backend, void *to, uintptr_t from,
+                                         size_t size_bytes, tarn_stream stream)
+{
+    const tarn_backend_operations *operations = backend->operations;
+    tarn_backend_result result = operations->copy(backend->state, to, (const void *)from,
+                                                  size_bytes, tn_any_stream_of_vendor(stream));
+    if (result.status != TARN_STATUS_OK) return result;
+    result = tn_any_stream_synchronize(backend, stream);
+    if (result.status != TARN_STATUS_OK && operations->synchronize)
+        (void)operations->synchronize(backend->state);
+    return result;
+}
+
 static size_t find_other(const unsigned char *bytes, unsigned char value, size_t size_bytes)
 {
     size_t i = 0;
@@ -55,14 +70,10 @@ static tarn_backend_result compare_by_pieces(const tarn_backend *backend, uintpt
                                              tarn_stream stream, unsigned char *piece,
                                              size_t piece_bytes, size_t *offset_out)
 {
-    const tarn_backend_operations *operations = backend->operations;
     size_t offset = 0;
     while (offset < size_bytes) {
         size_t count = tn_min(piece_bytes, size_bytes - offset);
-        tarn_backend_result result =
-            operations->copy(backend->state, piece, (const void *)(address + offset), count,
-                             tn_any_stream_of_vendor(stream));
-        if (result.status == TARN_STATUS_OK) result = tn_any_stream_synchronize(backend, stream);
+        tarn_backend_result result = copy_and_wait(backend, piece, address + offset, count, stream);
         if (result.status != TARN_STATUS_OK) return result;
         size_t other = find_other(piece, value, count);
         offset += other;
