@@ -148,8 +148,9 @@ static void print_table(const struct comparison *comparison, char *const *comman
     static const struct {
         const char *name, *format;
     } rows[FIGURE_COUNT] = {
-        { "time, median", "%.3f s" }, { "vendor calls", "%.0f" },  { "for streams", "%.0f" },
-        { "peak live", "%.1f MiB" },  { "peak held", "%.1f MiB" },
+        { "time, median", "%.3f s" },      { "calls for memory", "%.0f" },
+        { "pools' stream calls", "%.0f" }, { "peak live", "%.1f MiB" },
+        { "peak held", "%.1f MiB" },
     };
     unsigned count = comparison->run_count;
     for (int side = 0; side < SIDE_COUNT; side++) {
@@ -168,8 +169,7 @@ static void print_table(const struct comparison *comparison, char *const *comman
         print_row("time, most", "%.3f s", without[count - 1], with[count - 1]);
     }
     if (comparison->process_count_max > 1)
-        fprintf(stderr,
-                "Vendor calls are those of up to %zu processes, peaks those of the largest.\n",
+        fprintf(stderr, "Calls are those of up to %zu processes, peaks those of the largest.\n",
                 comparison->process_count_max);
 }
 

@@ -97,7 +97,7 @@ typedef struct tarn_device_properties {
  * PINNED and HOST the host's; of SHARED, where the device fetches single pages, the device's and the host's
  * together. */
 typedef struct tarn_memory_info {
-    size_t total_bytes;
+    size_t total_bytes; /* 0: unknown */
     size_t free_bytes;
 } tarn_memory_info;
 

@@ -55,24 +55,25 @@ tn_vendor_error tn_call_from_green(void **context, void *green_context)
 
 TN_ENABLE_PEER(enable_peer, (void *other, unsigned flags), (other, flags))
 
-#define DESTROY_CONTEXT(function)                                                                  \
-    tn_vendor_error tn_call_##function(void *context)                                              \
-    {                                                                                              \
-        TN_BEGIN_CALL(function);                                                                   \
-        struct tn_ending_pool ending = tn_context_pools_give_back(tn_context_pools_take(context)); \
-        tn_peers_forget(context);                                                                  \
-        return tn_context_pools_end(ending, next(context));                                        \
+#define DESTROY_CONTEXT(function)                                      \
+    tn_vendor_error tn_call_##function(void *context)                  \
+    {                                                                  \
+        TN_BEGIN_CALL(function);                                       \
+        tn_context_pools_trim_of(context);                             \
+        struct tn_ending_pool ending = tn_context_pools_take(context); \
+        tn_peers_forget(context);                                      \
+        return tn_context_pools_end(ending, next(context));            \
     }
 DESTROY_CONTEXT(destroy_context_2)
 DESTROY_CONTEXT(destroy_context)
 
-#define RESET_PRIMARY(function)                                                \
-    tn_vendor_error tn_call_##function(int device)                             \
-    {                                                                          \
-        TN_BEGIN_CALL(function);                                               \
-        struct tn_ending_pool ending =                                         \
-            tn_context_pools_give_back(tn_context_pools_take_primary(device)); \
-        return tn_context_pools_end(ending, next(device));                     \
+#define RESET_PRIMARY(function)                                               \
+    tn_vendor_error tn_call_##function(int device)                            \
+    {                                                                         \
+        TN_BEGIN_CALL(function);                                              \
+        tn_context_pools_trim_primary(device);                                \
+        struct tn_ending_pool ending = tn_context_pools_take_primary(device); \
+        return tn_context_pools_end(ending, next(device));                    \
     }
 RESET_PRIMARY(reset_primary_7)
 RESET_PRIMARY(reset_primary)
@@ -91,6 +92,7 @@ static void end_released(const struct tn_vendor *vendor, int device)
     tn_vendor_error tn_call_##function(int device)                   \
     {                                                                \
         TN_BEGIN_CALL(function);                                     \
+        tn_context_pools_trim_primary(device);                       \
         tn_vendor_error error = next(device);                        \
         if (error == TN_ERROR_SUCCESS) end_released(vendor, device); \
         return error;                                                \

@@ -66,8 +66,8 @@ tn_vendor_error tn_call_reset_device(void)
 {
     TN_BEGIN_CALL(reset_device);
     int device = tn_context_pools_current_device(vendor);
-    struct tn_ending_pool ending =
-        tn_context_pools_give_back(tn_context_pools_take_primary(device));
+    tn_context_pools_trim_primary(device);
+    struct tn_ending_pool ending = tn_context_pools_take_primary(device);
     return tn_context_pools_end(ending, next());
 }
 

@@ -163,6 +163,8 @@ static tarn_status take_back(const struct tn_vendor *vendor, tn_vendor_address a
     if (reason != TN_REASON_COUNT) return TARN_STATUS_FOREIGN_ADDRESS;
     tn_pass_enter_pool();
     if (!has_stream) tn_peers_wait(vendor);
+    if (!has_stream && tn_pass_syncs_frees())
+        tn_context_pools_wait_for(vendor, (const void *)address);
     tarn_status status = has_stream ? tn_context_pools_free_on(vendor, (void *)address, stream)
                                     : tn_context_pools_free(vendor, (void *)address);
     tn_pass_leave_pool();

@@ -183,17 +183,15 @@ enum tn_reason tn_context_pools_find(const struct tn_vendor *vendor, tarn_pool *
 
 /* A free of any pool: its stream, or none. */
 struct free_call {
-    const struct tn_vendor *vendor;
     void *address;
     tarn_stream stream;
     bool has_stream;
 };
 
-static tarn_status free_in(const struct slot *slot, const struct free_call *call)
+static tarn_status free_in(tarn_pool *pool, const struct free_call *call)
 {
-    if (call->has_stream) return tarn_pool_free_on(slot->pool, call->address, call->stream);
-    if (tn_pass_syncs_frees()) tn_visit_wait(call->vendor, atomic_load(&slot->context));
-    return tarn_pool_free(slot->pool, call->address);
+    return call->has_stream ? tarn_pool_free_on(pool, call->address, call->stream)
+                            : tarn_pool_free(pool, call->address);
 }
 
 static bool is_elsewhere(tarn_status status)
@@ -210,34 +208,43 @@ static tarn_status free_in_others(const struct slot *tried, const struct free_ca
     tn_mutex_lock(&lock);
     for (size_t i = 0; i < count && is_elsewhere(status); i++) {
         if (&slots[i] == tried || !atomic_load(&slots[i].context) || !slots[i].pool) continue;
-        status = free_in(&slots[i], call);
+        status = free_in(slots[i].pool, call);
     }
     tn_mutex_unlock(&lock);
     return is_elsewhere(status) ? TARN_STATUS_FOREIGN_ADDRESS : status;
 }
 
-static tarn_status free_anywhere(const struct free_call *call)
+static tarn_status free_anywhere(const struct tn_vendor *vendor, const struct free_call *call)
 {
-    void *context = current_context(call->vendor);
+    void *context = current_context(vendor);
     const struct slot *slot = context ? find_slot(context) : NULL;
     tarn_status status = TARN_STATUS_FOREIGN_ADDRESS;
-    if (slot && slot->pool) status = free_in(slot, call);
+    if (slot && slot->pool) status = free_in(slot->pool, call);
     return is_elsewhere(status) ? free_in_others(slot, call) : status;
+}
+
+void tn_context_pools_wait_for(const struct tn_vendor *vendor, const void *address)
+{
+    tarn_allocation found = TARN_ALLOCATION_INIT;
+    if (tarn_pool_find(address, &found) != TARN_STATUS_OK) return;
+    size_t count = atomic_load_explicit(&slot_count, memory_order_acquire);
+    for (size_t i = 0; i < count; i++) {
+        void *context = atomic_load_explicit(&slots[i].context, memory_order_acquire);
+        if (context && slots[i].pool == found.pool) tn_visit_wait(vendor, context);
+    }
 }
 
 tarn_status tn_context_pools_free(const struct tn_vendor *vendor, void *address)
 {
-    struct free_call call = { .vendor = vendor, .address = address };
-    return free_anywhere(&call);
+    struct free_call call = { .address = address };
+    return free_anywhere(vendor, &call);
 }
 
 tarn_status tn_context_pools_free_on(const struct tn_vendor *vendor, void *address,
                                      tarn_stream stream)
 {
-    struct free_call call = {
-        .vendor = vendor, .address = address, .stream = stream, .has_stream = true
-    };
-    return free_anywhere(&call);
+    struct free_call call = { .address = address, .stream = stream, .has_stream = true };
+    return free_anywhere(vendor, &call);
 }
 
 /* --- walks over all pools ---------------------------------------------------------------------------- */
@@ -341,6 +348,42 @@ static struct tn_ending_pool take(struct slot *slot)
     return ending;
 }
 
+/* The pool that ends with a context, or with the primary context of a device. */
+struct ending {
+    const void *context; /* NULL: the primary one of the device */
+    int device;
+    tarn_pool *pool;
+};
+
+static bool find_ending(void *argument, struct slot *slot)
+{
+    struct ending *ending = argument;
+    bool ends = ending->context ? atomic_load(&slot->context) == ending->context
+                                : slot->is_primary && slot->device == ending->device;
+    if (ends) ending->pool = slot->pool;
+    return ends;
+}
+
+static void trim_ending(struct ending ending)
+{
+    if (tn_pass_reason() != TN_REASON_COUNT) return; /* a trim would make a capture invalid */
+    (void)walk(find_ending, &ending);
+    if (!ending.pool) return;
+    tn_pass_enter_pool();
+    (void)tarn_pool_trim(ending.pool, 0, NULL);
+    tn_pass_leave_pool();
+}
+
+void tn_context_pools_trim_of(const void *context)
+{
+    if (context) trim_ending((struct ending){ .context = context });
+}
+
+void tn_context_pools_trim_primary(int device)
+{
+    trim_ending((struct ending){ .device = device });
+}
+
 struct tn_ending_pool tn_context_pools_take(void *context)
 {
     struct tn_ending_pool ending = { .pool = NULL };
@@ -363,16 +406,6 @@ struct tn_ending_pool tn_context_pools_take_primary(int device)
             ending = take(&slots[i]);
     }
     tn_mutex_unlock(&lock);
-    return ending;
-}
-
-struct tn_ending_pool tn_context_pools_give_back(struct tn_ending_pool ending)
-{
-    if (ending.pool) {
-        tn_pass_enter_pool();
-        (void)tarn_pool_trim(ending.pool, 0, NULL);
-        tn_pass_leave_pool();
-    }
     return ending;
 }
 

@@ -37,6 +37,9 @@ tarn_status tn_context_pools_free(const struct tn_vendor *vendor, void *address)
 tarn_status tn_context_pools_free_on(const struct tn_vendor *vendor, void *address,
                                      tarn_stream stream);
 
+/* Waits for the work of the context whose pool an address lies in. If it is in none, the vendor's free waits itself. */
+void tn_context_pools_wait_for(const struct tn_vendor *vendor, const void *address);
+
 /* The live allocation that an address lies in. NOT_LIVE: the address is in a pool, FOREIGN_ADDRESS: in none. */
 tarn_status tn_context_pools_find_allocation(const void *address, void **base_out,
                                              size_t *size_bytes_out);
@@ -49,6 +52,12 @@ size_t tn_context_pools_free_bytes(int device);
 /* The device of the current context; -1: there is none. */
 int tn_context_pools_current_device(const struct tn_vendor *vendor);
 
+/* Gives the free memory of a pool back to the vendor, before the context, or the primary context of a device, may end:
+ * memory of a lean pool does not end with it. Waits for the work of the context, but while a stream is captured does
+ * nothing. What the vendor refuses to take stays until the process ends. */
+void tn_context_pools_trim_of(const void *context);
+void tn_context_pools_trim_primary(int device);
+
 /* A context is about to end: its pool leaves, and whatever memory it had is the vendor's. If the context stays after
  * all, put the pool back. */
 struct tn_ending_pool {
@@ -59,9 +68,6 @@ struct tn_ending_pool {
 };
 struct tn_ending_pool tn_context_pools_take(void *context);
 struct tn_ending_pool tn_context_pools_take_primary(int device);
-/* Gives back what the pool does not need, and returns it. Memory of a lean pool does not end with its context: what is in
- * use then stays until the process ends. */
-struct tn_ending_pool tn_context_pools_give_back(struct tn_ending_pool ending);
 void tn_context_pools_put_back(struct tn_ending_pool ending);
 void tn_context_pools_abandon(struct tn_ending_pool ending);
 /* Does one or the other by the answer of the call that ends the context, and returns the answer. */

@@ -61,10 +61,10 @@ static inline void tn_notes_linked(enum tn_call call, const void *caller)
 
 void tn_notes_passed(enum tn_call call, enum tn_reason reason);
 
-/* What a call of the vendor, made by a pool or passed on, is for. */
+/* What a call of the vendor is for, which is passed on or made by a pool. To map memory, or to unmap it, counts as one. */
 enum tn_purpose {
     TN_PURPOSE_MEMORY,
-    TN_PURPOSE_ORDER, /* streams and events; the program's own are not counted */
+    TN_PURPOSE_ORDER, /* streams, events, waits and copies of pools; the program's own are not counted */
     TN_PURPOSE_COUNT
 };
 

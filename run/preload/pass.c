@@ -18,20 +18,28 @@ static _Thread_local unsigned depth __attribute__((tls_model("initial-exec")));
 static bool is_asked, syncs_frees;
 static size_t served_bytes_max = SIZE_MAX;
 
-static bool is_set(const char *variable)
+/* The user waits for the effect of a variable. */
+static void tell_wrong(const char *variable, const char *wanted)
+{
+    fprintf(stderr, "tarn: %s is %s, and has no effect\n", variable, wanted);
+}
+
+static bool is_on(const char *variable)
 {
     const char *value = getenv(variable);
-    return value && strcmp(value, "1") == 0;
+    if (!value || value[0] == '\0' || strcmp(value, "0") == 0) return false;
+    bool is_one = strcmp(value, "1") == 0;
+    if (!is_one) tell_wrong(variable, "neither 0 nor 1");
+    return is_one;
 }
 
 __attribute__((constructor)) static void read_environment(void)
 {
     const char *up_to = getenv("TARN_RUN_UP_TO");
-    is_asked = is_set("TARN_RUN_PASS");
-    syncs_frees = is_set("TARN_RUN_SYNC_FREES");
-    /* The user waits for the effect of the variable. */
+    is_asked = is_on("TARN_RUN_PASS");
+    syncs_frees = is_on("TARN_RUN_SYNC_FREES");
     if (up_to && up_to[0] != '\0' && !tn_size_text_parse_bytes(up_to, &served_bytes_max))
-        fprintf(stderr, "tarn: TARN_RUN_UP_TO is no size such as 64M, and has no effect\n");
+        tell_wrong("TARN_RUN_UP_TO", "no size such as 64M");
 }
 
 bool tn_pass_is_too_large(size_t size_bytes)

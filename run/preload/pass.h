@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pass: what the user has asked for; whether a call goes to the vendor whatever it asks for; and calls that a pool makes, in which nothing is served.
+ * pass: what the user has set, which calls always go to the vendor, and which calls a pool itself makes.
  *
  * Threads: any. Cost: some loads.
  */

@@ -49,6 +49,9 @@ void tn_visit_end(const struct tn_vendor *vendor, struct tn_visit visit)
 void tn_visit_wait(const struct tn_vendor *vendor, void *context)
 {
     struct tn_visit visit = tn_visit_begin(vendor, context);
-    if (visit.error == TN_ERROR_SUCCESS) (void)vendor->synchronize();
+    tn_notes_vendor_call(TN_PURPOSE_ORDER);
+    /* The runtime keeps an error for the program, which is not its own. */
+    (void)tn_vendor_result(vendor,
+                           visit.error == TN_ERROR_SUCCESS ? vendor->synchronize() : visit.error);
     tn_visit_end(vendor, visit);
 }

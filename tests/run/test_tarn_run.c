@@ -526,8 +526,8 @@ static void test_compare(void **state)
     expect_output("reporting_program, 3 runs each, in turn\n"
                   "                        without tarn       with tarn     ratio\n"
                   "time, median    ");
-    expect_output("\nvendor calls                    2000              50     0.025\n"
-                  "for streams                        0              40         -\n"
+    expect_output("\ncalls for memory                2000              50     0.025\n"
+                  "pools' stream calls                0              40         -\n"
                   "peak live                    4.0 MiB         4.0 MiB         1\n"
                   "peak held                    4.0 MiB         6.0 MiB       1.5\n");
     expect_no_output("processes");
@@ -552,25 +552,25 @@ static void test_compare_without_reports(void **state)
 {
     expect_exit(0, "$r --compare true");
     expect_output("no device memory came from tarn");
-    expect_output("\nvendor calls                       -               -         -\n");
+    expect_output("\ncalls for memory                   -               -         -\n");
     /* Of two runs one has no figure. */
     expect_exit(0, "TEST_REPORT='\"vendor_calls\": 5}' $r --compare $p exit 0");
-    expect_output("\nvendor calls                       -               5         -\n");
+    expect_output("\ncalls for memory                   -               5         -\n");
     /* Of six runs the first has none. */
     expect_exit(
         0,
         "rm -f seen; TEST_REPORT='\"vendor_calls\": 5}'; TEST_REPORT_PASS=$TEST_REPORT; export p "
         "TEST_REPORT TEST_REPORT_PASS; $r --compare --runs 3 sh -c 'test -e seen || unset "
         "TEST_REPORT_PASS; touch seen; $p exit 0'");
-    expect_output("\nvendor calls                       -               5         -\n");
+    expect_output("\ncalls for memory                   -               5         -\n");
 }
 
 static void test_compare_several_processes(void **state)
 {
     expect_exit(0, "TEST_REPORT_PASS='\"vendor_calls\": 20, \"peak_live_bytes\": 1048576}'; export "
                    "TEST_REPORT_PASS; TEST_REPORT=$TEST_REPORT_PASS $r --compare $p child 0");
-    expect_output("\nvendor calls                      40              40         1\n"
-                  "for streams                        0               0         -\n"
+    expect_output("\ncalls for memory                  40              40         1\n"
+                  "pools' stream calls                0               0         -\n"
                   "peak live                    1.0 MiB         1.0 MiB         1\n");
     expect_output("those of up to 2 processes, peaks those of the largest");
 }

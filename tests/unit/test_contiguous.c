@@ -245,7 +245,9 @@ static void for_more_than_the_device_has_nothing_is_mapped(void **state)
     expect_refused(TARN_STATUS_OUT_OF_MEMORY, 64 * STEP); /* with the other block */
     assert_int_equal(backend.held_bytes_max, STEP);
     expect_mapped(1);
-    alloc(63 * STEP);
+    free_one(alloc(63 * STEP));
+    expect_mapped(64);
+    expect_refused(TARN_STATUS_OUT_OF_MEMORY, 65 * STEP);
     expect_mapped(64);
 }
 

@@ -544,6 +544,7 @@ size_t tn_pool_missing_bytes(struct tarn_pool *pool, const struct tn_request *re
                              tarn_backend_result result, uint32_t missing_unit_count)
 {
     size_t needed = tight_bytes(pool, request), limit = pool->growth.limit_bytes;
+    if (pool->range && needed > pool->range->device_bytes) return 0;
     if (result.status == TARN_STATUS_OUT_OF_MEMORY) return needed;
     if (result.status != TARN_STATUS_OVER_LIMIT) return 0;
     if (needed > limit || needed > piece_bytes_max(pool)) return 0;

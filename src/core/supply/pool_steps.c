@@ -180,8 +180,8 @@ static uint32_t count_allowed(const struct tarn_pool *pool)
     return whole_units(pool->range, left_bytes);
 }
 
-/* Units that the device has beside those of the pool. More need not be tried: the vendor would refuse the last of them,
- * and leave nothing for others until then. */
+/* Units that the device has beside those of the pool. If more were mapped, the vendor would refuse the last of them, and
+ * until then other programs would find no memory. */
 static uint32_t count_on_device(const struct tarn_pool *pool)
 {
     TN_ASSERT(tn_pool_is_locked(pool));

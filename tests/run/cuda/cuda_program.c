@@ -108,6 +108,64 @@ static void contexts(void)
     EXPECT(sim_call_count("alloc_async"), ==, 0);
 }
 
+/* TARN_RUN_SYNC_FREES is 1: the host sees what was submitted to the context before the free. */
+static void sync_frees(void)
+{
+    void *stream = new_stream(), *second = NULL, *graph = NULL;
+    address x = alloc(MIB), y = alloc(MIB), managed = 0;
+    unsigned char seen = 0;
+    EXPECT(vendor.context_create(&second, 0, 1), ==, 0);
+    address other = alloc(MIB);
+    EXPECT(vendor.context_set(program_primary), ==, 0);
+    EXPECT(vendor.fill(x, 3, MIB, stream), ==, 0);
+    EXPECT(vendor.free(y), ==, 0);
+    EXPECT(sim_peek(&seen, (void *)x, 1), ==, true);
+    EXPECT(seen, ==, 3);
+    sim_forget_calls();
+    EXPECT(vendor.free(other), ==, 0); /* the wait is for its context */
+    EXPECT(sim_call_count("synchronize"), ==, 1);
+    EXPECT(vendor.free_async(x, stream), ==, 0);
+    EXPECT(vendor.alloc_managed(&managed, MIB, 1), ==, 0);
+    EXPECT(vendor.free(managed), ==, 0); /* the driver's free waits itself */
+    x = alloc(MIB);
+    EXPECT(vendor.begin_capture(stream, 2), ==, 0);
+    EXPECT(vendor.free(x), ==, 0); /* held */
+    EXPECT(vendor.end_capture(stream, &graph), ==, 0);
+    EXPECT(graph, !=, NULL);
+    EXPECT(sim_call_count("synchronize"), ==, 1);
+    EXPECT(vendor.stream_destroy(stream), ==, 0);
+}
+
+/* Memory of a lean pool does not end with its context: see TARN_PRESET in the test's environment. */
+static void lean_ends(void)
+{
+    void *context = NULL;
+    EXPECT(vendor.context_create(&context, 0, 0), ==, 0);
+    EXPECT(vendor.free(alloc(6 * GIB)), ==, 0);
+    EXPECT(vendor.context_destroy(context), ==, 0);
+    EXPECT(vendor.context_set(program_primary), ==, 0);
+    EXPECT(vendor.free(alloc(7 * GIB)), ==, 0);
+    EXPECT(vendor.primary_release(0), ==, 0);
+    EXPECT(vendor.primary_retain(&program_primary, 0), ==, 0);
+    EXPECT(vendor.free(alloc(7 * GIB)), ==, 0);
+}
+
+/* A context that ends leaves the capture of another one valid. */
+static void ends_in_capture(void)
+{
+    void *second = NULL, *stream = new_stream(), *graph = NULL;
+    address x = alloc(MIB);
+    EXPECT(vendor.context_create(&second, 0, 1), ==, 0);
+    EXPECT(vendor.free(alloc(MIB)), ==, 0);
+    EXPECT(vendor.context_set(program_primary), ==, 0);
+    EXPECT(vendor.begin_capture(stream, 2), ==, 0);
+    EXPECT(vendor.context_destroy(second), ==, 0);
+    EXPECT(vendor.end_capture(stream, &graph), ==, 0);
+    EXPECT(graph, !=, NULL);
+    EXPECT(vendor.free(x), ==, 0);
+    EXPECT(vendor.stream_destroy(stream), ==, 0);
+}
+
 /* A green context has no pool, since other contexts use its memory. */
 static void green(void)
 {
@@ -186,6 +244,9 @@ const struct scenario program_scenarios[] = {
     { "plugin", plugin },
     { "deepbind", deepbind },
     { "contexts", contexts },
+    { "sync_frees", sync_frees },
+    { "lean_ends", lean_ends },
+    { "ends_in_capture", ends_in_capture },
     { "green", green },
     { "peers", peers },
     { "refused_end", refused_end },

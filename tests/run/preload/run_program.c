@@ -87,21 +87,6 @@ static void free_waits(void)
     EXPECT(vendor.stream_destroy(b), ==, 0);
 }
 
-/* TARN_RUN_SYNC_FREES is 1: the host sees what was submitted before the free. */
-static void sync_frees(void)
-{
-    void *stream = new_stream();
-    address x = alloc(MIB), y = alloc(MIB);
-    unsigned char seen = 0;
-    EXPECT(vendor.fill(x, 3, MIB, stream), ==, 0);
-    EXPECT(vendor.free(y), ==, 0);
-    EXPECT(sim_peek(&seen, (void *)x, 1), ==, true);
-    EXPECT(seen, ==, 3);
-    EXPECT(vendor.free(x), ==, 0);
-    EXPECT(sim_call_count("free"), ==, 0);
-    EXPECT(vendor.stream_destroy(stream), ==, 0);
-}
-
 static void stream_order(void)
 {
     void *a = new_stream(), *b = new_stream();
@@ -450,7 +435,6 @@ static void passes(void)
 static const struct scenario scenarios[] = {
     { "basic", basic },
     { "free_waits", free_waits },
-    { "sync_frees", sync_frees },
     { "stream_order", stream_order },
     { "info", info },
     { "range", range },
