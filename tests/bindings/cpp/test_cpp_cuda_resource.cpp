@@ -5,7 +5,6 @@
  * Over the host backend its streams are the host's; with TEST_OVER_CUDA they are those of the CUDA runtime that runs, the
  * simulated one.
  */
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <thread>

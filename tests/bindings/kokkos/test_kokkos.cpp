@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tarn/kokkos.hpp over the host: Views, copies and mirrors; labels; failures; and the order of several instances, by a space
  * whose instances are the host backend's streams, which run their work only when a thread waits. */
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cstring>

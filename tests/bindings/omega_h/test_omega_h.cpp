@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tarn/omega_h.hpp on the host: the functions of Omega_h's pool, from before Kokkos begins until after its end. */
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <tarn/omega_h.hpp>

@@ -3,7 +3,6 @@
  * tarn/omega_h.hpp where Kokkos runs on a device: which stream each call names. Kokkos' Cuda is the stand-in's; the host
  * backend passes for CUDA's. Compiled twice: for device memory, and for memory that the host can access.
  */
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #define STAND_IN_CUDA
