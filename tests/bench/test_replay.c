@@ -132,7 +132,8 @@ static void the_traces_that_come_along_play_faithfully(void **state)
 {
     (void)state;
     need_device();
-    json_t *root = REPLAY("--faithful", trace_path("torch_resnet-cut.trace.gz"));
+    json_t *root =
+        REPLAY("--faithful", "--allocator=raw,tarn", trace_path("torch_resnet-cut.trace.gz"));
     const json_t *row = json_array_get(json_object_get(root, "results"), 0);
     assert_int_equal(number_of(row, "threads"), 2);
     assert_int_equal(number_of(row, "streams"), 2);
