@@ -2,6 +2,7 @@
 /* pass: the reasons, in the order of their weight. */
 #include "pass.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,29 +18,33 @@ static _Thread_local unsigned depth __attribute__((tls_model("initial-exec")));
 
 static bool is_asked, syncs_frees;
 static size_t served_bytes_max = SIZE_MAX;
+static const char *wrong_values[3]; /* what to tell of them */
+static size_t wrong_value_count;
 
-/* The user waits for the effect of a variable. */
-static void tell_wrong(const char *variable, const char *wanted)
-{
-    fprintf(stderr, "tarn: %s is %s, and has no effect\n", variable, wanted);
-}
-
-static bool is_on(const char *variable)
+static bool read_switch(const char *variable, const char *if_wrong)
 {
     const char *value = getenv(variable);
     if (!value || value[0] == '\0' || strcmp(value, "0") == 0) return false;
-    bool is_one = strcmp(value, "1") == 0;
-    if (!is_one) tell_wrong(variable, "neither 0 nor 1");
-    return is_one;
+    if (strcmp(value, "1") == 0) return true;
+    wrong_values[wrong_value_count++] = if_wrong;
+    return false;
 }
 
 __attribute__((constructor)) static void read_environment(void)
 {
     const char *up_to = getenv("TARN_RUN_UP_TO");
-    is_asked = is_on("TARN_RUN_PASS");
-    syncs_frees = is_on("TARN_RUN_SYNC_FREES");
+    is_asked = read_switch("TARN_RUN_PASS", "TARN_RUN_PASS is neither 0 nor 1");
+    syncs_frees = read_switch("TARN_RUN_SYNC_FREES", "TARN_RUN_SYNC_FREES is neither 0 nor 1");
     if (up_to && up_to[0] != '\0' && !tn_size_text_parse_bytes(up_to, &served_bytes_max))
-        tell_wrong("TARN_RUN_UP_TO", "no size such as 64M");
+        wrong_values[wrong_value_count++] = "TARN_RUN_UP_TO is no size such as 64M";
+}
+
+void tn_pass_tell_wrong_values(void)
+{
+    static atomic_flag has_told = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&has_told)) return;
+    for (size_t i = 0; i < wrong_value_count; i++)
+        fprintf(stderr, "tarn: %s, and has no effect\n", wrong_values[i]);
 }
 
 bool tn_pass_is_too_large(size_t size_bytes)

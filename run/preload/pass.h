@@ -21,6 +21,9 @@ bool tn_pass_is_too_large(size_t size_bytes);
 /* TARN_RUN_SYNC_FREES=1: a free without a stream keeps the host until the work of its context is done. */
 bool tn_pass_syncs_frees(void);
 
+/* Tells the user, once, of variables of this library whose value makes no sense. A process without pools need not. */
+void tn_pass_tell_wrong_values(void);
+
 /* Returns why the call is passed on, or TN_REASON_COUNT. */
 enum tn_reason tn_pass_reason(void);
 
