@@ -23,7 +23,9 @@ static int empty(void **state)
 
 static void expect_next(uint32_t from, uint32_t expected)
 {
-    uint32_t found = tn_bit_table_find_next(&table, from);
+    /* With -O3 GCC follows single values past an end that no search comes to, and warns. */
+    volatile uint32_t start = from;
+    uint32_t found = tn_bit_table_find_next(&table, start);
     if (found != expected) fail_msg("from %u: %u, not %u", from, found, expected);
 }
 
