@@ -148,9 +148,11 @@ static void print_table(const struct comparison *comparison, char *const *comman
     static const struct {
         const char *name, *format;
     } rows[FIGURE_COUNT] = {
-        { "time, median", "%.3f s" },      { "calls for memory", "%.0f" },
-        { "pools' stream calls", "%.0f" }, { "peak live", "%.1f MiB" },
-        { "peak held", "%.1f MiB" },
+        [FIGURE_SECONDS] = { "time, median", "%.3f s" },
+        [FIGURE_VENDOR_CALLS] = { "calls for memory", "%.0f" },
+        [FIGURE_ORDER_CALLS] = { "pools' stream calls", "%.0f" },
+        [FIGURE_PEAK_LIVE_MIB] = { "peak live", "%.1f MiB" },
+        [FIGURE_PEAK_HELD_MIB] = { "peak held", "%.1f MiB" },
     };
     unsigned count = comparison->run_count;
     for (int side = 0; side < SIDE_COUNT; side++) {
