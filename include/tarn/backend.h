@@ -97,7 +97,7 @@ typedef struct tarn_device_properties {
  * PINNED and HOST the host's; of SHARED, where the device fetches single pages, the device's and the host's
  * together. */
 typedef struct tarn_memory_info {
-    size_t total_bytes; /* 0: unknown */
+    size_t total_bytes;
     size_t free_bytes;
 } tarn_memory_info;
 
@@ -160,7 +160,7 @@ typedef struct tarn_backend_operations {
     /* --- device ------------------------------------------------------------------------------ */
 
     tarn_backend_result (*get_properties)(void *state, tarn_device_properties *properties_out);
-    /* NOT_SUPPORTED: the vendor does not tell. */
+    /* NOT_SUPPORTED, or a total of 0: the vendor does not tell. */
     tarn_backend_result (*query_memory)(void *state, tarn_memory_info *info_out);
     /* Waits until the device has done all work that was submitted to it, on any stream. NOT_SUPPORTED: the
      * vendor has no such call. */

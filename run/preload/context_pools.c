@@ -349,40 +349,39 @@ static struct tn_ending_pool take(struct slot *slot)
     return ending;
 }
 
-/* The pool that ends with a context, or with the primary context of a device. */
-struct ending {
-    const void *context; /* NULL: the primary one of the device */
-    int device;
-    tarn_pool *pool;
-};
-
-static bool find_ending(void *argument, struct slot *slot)
+/* Requires: lock. */
+static struct slot *find_primary(int device)
 {
-    struct ending *ending = argument;
-    bool ends = ending->context ? atomic_load(&slot->context) == ending->context
-                                : slot->is_primary && slot->device == ending->device;
-    if (ends) ending->pool = slot->pool;
-    return ends;
+    size_t count = atomic_load(&slot_count);
+    for (size_t i = 0; i < count; i++) {
+        if (atomic_load(&slots[i].context) && slots[i].is_primary && slots[i].device == device)
+            return &slots[i];
+    }
+    return NULL;
 }
 
-static void trim_ending(struct ending ending)
+/* context NULL: the primary one of the device. The lock is not held during the trim, which waits. */
+static void trim_ending(const void *context, int device)
 {
     if (tn_pass_reason() != TN_REASON_COUNT) return; /* a trim would make a capture invalid */
-    (void)walk(find_ending, &ending);
-    if (!ending.pool) return;
+    tn_mutex_lock(&lock);
+    const struct slot *slot = context ? find_slot(context) : find_primary(device);
+    tarn_pool *pool = slot ? slot->pool : NULL;
+    tn_mutex_unlock(&lock);
+    if (!pool) return;
     tn_pass_enter_pool();
-    (void)tarn_pool_trim(ending.pool, 0, NULL);
+    (void)tarn_pool_trim(pool, 0, NULL);
     tn_pass_leave_pool();
 }
 
 void tn_context_pools_trim_of(const void *context)
 {
-    if (context) trim_ending((struct ending){ .context = context });
+    if (context) trim_ending(context, -1);
 }
 
 void tn_context_pools_trim_primary(int device)
 {
-    trim_ending((struct ending){ .device = device });
+    trim_ending(NULL, device);
 }
 
 struct tn_ending_pool tn_context_pools_take(void *context)
@@ -401,11 +400,8 @@ struct tn_ending_pool tn_context_pools_take_primary(int device)
     struct tn_ending_pool ending = { .pool = NULL };
     if (tn_context_pools_are_of_parent()) return ending;
     tn_mutex_lock(&lock);
-    size_t count = atomic_load(&slot_count);
-    for (size_t i = 0; i < count && !ending.context; i++) {
-        if (atomic_load(&slots[i].context) && slots[i].is_primary && slots[i].device == device)
-            ending = take(&slots[i]);
-    }
+    struct slot *slot = find_primary(device);
+    if (slot) ending = take(slot);
     tn_mutex_unlock(&lock);
     return ending;
 }

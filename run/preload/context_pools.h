@@ -37,7 +37,7 @@ tarn_status tn_context_pools_free(const struct tn_vendor *vendor, void *address)
 tarn_status tn_context_pools_free_on(const struct tn_vendor *vendor, void *address,
                                      tarn_stream stream);
 
-/* Waits for the work of the context whose pool an address lies in. If it is in none, the vendor's free waits itself. */
+/* Waits for the work of the context whose pool an address lies in. For other addresses it does nothing. */
 void tn_context_pools_wait_for(const struct tn_vendor *vendor, const void *address);
 
 /* The live allocation that an address lies in. NOT_LIVE: the address is in a pool, FOREIGN_ADDRESS: in none. */
@@ -52,9 +52,9 @@ size_t tn_context_pools_free_bytes(int device);
 /* The device of the current context; -1: there is none. */
 int tn_context_pools_current_device(const struct tn_vendor *vendor);
 
-/* Gives the free memory of a pool back to the vendor, before the context, or the primary context of a device, may end:
- * memory of a lean pool does not end with it. Waits for the work of the context, but while a stream is captured does
- * nothing. What the vendor refuses to take stays until the process ends. */
+/* Gives the free memory of a pool back to the vendor, before its context ends: memory of a lean pool does not end with
+ * the context. The context is the given one, or the primary one of a device. Waits for its work. Does nothing while a
+ * stream is captured. If the vendor refuses, the memory stays in the pool. */
 void tn_context_pools_trim_of(const void *context);
 void tn_context_pools_trim_primary(int device);
 

@@ -61,7 +61,8 @@ static inline void tn_notes_linked(enum tn_call call, const void *caller)
 
 void tn_notes_passed(enum tn_call call, enum tn_reason reason);
 
-/* What a call of the vendor is for, which is passed on or made by a pool. To map memory, or to unmap it, counts as one. */
+/* The purpose of a vendor's call, which a pool makes or the library passes on. Mapping counts as one call, unmapping,
+ * too. */
 enum tn_purpose {
     TN_PURPOSE_MEMORY,
     TN_PURPOSE_ORDER, /* streams, events, waits and copies of pools; the program's own are not counted */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pass: what the user has set, which calls always go to the vendor, and which calls a pool itself makes.
+ * pass: the variables of this library; calls that always go to the vendor; calls that a pool itself makes.
  *
  * Threads: any. Cost: some loads.
  */
@@ -21,7 +21,8 @@ bool tn_pass_is_too_large(size_t size_bytes);
 /* TARN_RUN_SYNC_FREES=1: a free without a stream keeps the host until the work of its context is done. */
 bool tn_pass_syncs_frees(void);
 
-/* Tells the user, once, of variables of this library whose value makes no sense. A process without pools need not. */
+/* Tells the user, once, of variables of this library with a value that makes no sense. The first pool calls it, so that
+ * shells and compilers stay silent. */
 void tn_pass_tell_wrong_values(void);
 
 /* Returns why the call is passed on, or TN_REASON_COUNT. */

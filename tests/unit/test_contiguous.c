@@ -251,6 +251,20 @@ static void for_more_than_the_device_has_nothing_is_mapped(void **state)
     expect_mapped(64);
 }
 
+static tarn_backend_result tell_nothing(void *state, tarn_memory_info *info_out)
+{
+    *info_out = (tarn_memory_info){ 0, 0 };
+    return TARN_BACKEND_RESULT_OK;
+}
+
+static void of_an_unknown_size_as_much_is_mapped_as_there_is(void **state)
+{
+    backend.operations.query_memory = tell_nothing;
+    create();
+    alloc(63 * STEP);
+    expect_mapped(63);
+}
+
 /* --- going back --------------------------------------------------------------------------------- */
 
 static void a_trim_takes_whole_free_steps_and_the_highest_first(void **state)
@@ -755,6 +769,7 @@ int main(void)
         TEST(a_larger_request_than_the_largest_allocation_is_served),
         TEST(when_the_backend_refuses_nothing_stays_mapped_in_vain),
         TEST(for_more_than_the_device_has_nothing_is_mapped),
+        TEST(of_an_unknown_size_as_much_is_mapped_as_there_is),
         TEST(a_trim_takes_whole_free_steps_and_the_highest_first),
         TEST(what_is_above_the_threshold_goes_back_but_for_a_spare),
         TEST(with_the_last_free_everything_goes_back),

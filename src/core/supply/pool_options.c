@@ -10,9 +10,14 @@
 
 tarn_backend_result tn_query_memory(const tarn_backend *backend, tarn_memory_info *info_out)
 {
-    if (!backend->operations->query_memory)
-        return (tarn_backend_result){ TARN_STATUS_NOT_SUPPORTED, 0, NULL };
-    return backend->operations->query_memory(backend->state, info_out);
+    const tarn_backend_result unknown = { TARN_STATUS_NOT_SUPPORTED, 0, NULL };
+    tarn_memory_info info = { 0, 0 };
+    if (!backend->operations->query_memory) return unknown;
+    tarn_backend_result result = backend->operations->query_memory(backend->state, &info);
+    if (result.status != TARN_STATUS_OK) return result;
+    if (info.total_bytes == 0) return unknown;
+    *info_out = info;
+    return result;
 }
 
 size_t tn_percent_of(size_t bytes, unsigned percent)

@@ -116,7 +116,7 @@ static tarn_status find_geometry(const struct tarn_pool *pool, const tarn_pool_o
     geometry.unit_count =
         count_units(tn_min(limit_bytes, info.total_bytes), geometry.unit_bytes, pool->chunk_log2);
     geometry.unit_count_max = find_unit_count_max(pool, options, geometry.unit_bytes);
-    geometry.device_bytes = info.total_bytes > 0 ? info.total_bytes : SIZE_MAX;
+    geometry.device_bytes = info.total_bytes;
     *geometry_out = geometry;
     return TARN_STATUS_OK;
 }

@@ -224,7 +224,7 @@ static uint32_t own_streams(const struct tarn_pool *pool, const struct tn_reques
 }
 
 /* OVER_LIMIT: the limit forbids it, or the most units that it may take. OUT_OF_MEMORY: the range has no such place, or the
- * device not so much memory. */
+ * device has not so much memory. */
 static tarn_status plan(struct tarn_pool *pool, const struct tn_request *request,
                         struct growth *growth)
 {

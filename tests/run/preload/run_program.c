@@ -354,7 +354,7 @@ static void threads(void)
     for (size_t i = 0; i < THREADS; i++)
         EXPECT(pthread_join(threads[i], NULL), ==, 0);
     EXPECT(sim_misuse_count(), ==, 0);
-    /* What pools give back was told as free before. */
+    /* The pools give back memory that was told as free before. */
     size_t free_before, free_after;
     address x = 99;
     EXPECT(vendor.info(&free_before, NULL), ==, 0);
