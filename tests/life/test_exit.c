@@ -7,6 +7,7 @@
  *     registered afterwards                            runs first: all is as it was
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -143,6 +144,41 @@ static void begin_a_thread_late(void)
     has_ended = true;
 }
 
+/* A thread that asks for the current device has its answer once the process ends, which is too late for the vendor. */
+static sem_t has_asked, may_answer;
+static bool is_wrapped, answers_late;
+static pthread_t asking_thread;
+
+tarn_status __real_tarn_backend_current_device(int *device_out);
+tarn_status __wrap_tarn_backend_current_device(int *device_out);
+
+tarn_status __wrap_tarn_backend_current_device(int *device_out)
+{
+    is_wrapped = true;
+    if (answers_late) {
+        sem_post(&has_asked);
+        sem_wait(&may_answer);
+    }
+    return __real_tarn_backend_current_device(device_out);
+}
+
+static void let_it_answer(void)
+{
+    if (!answers_late) return;
+    sem_post(&may_answer);
+    CHILD_EXPECT(pthread_join(asking_thread, NULL) == 0);
+    has_ended = true;
+}
+
+/* tarn does not ask where there is one device alone, and a shared libtarn asks itself. */
+static void ask_for_the_device_at_the_end(void)
+{
+    if (!is_wrapped) return;
+    must_have_ended = answers_late = true;
+    CHILD_EXPECT(pthread_create(&asking_thread, NULL, allocate_first, NULL) == 0);
+    sem_wait(&has_asked);
+}
+
 /* Returns what main would. */
 static int run(const char *what)
 {
@@ -169,6 +205,10 @@ static int run(const char *what)
         is_to_begin_late = must_have_ended = true;
         atexit(begin_a_thread_late);
         begin();
+    } else if (strcmp(what, "asking_thread") == 0) {
+        atexit(let_it_answer);
+        begin();
+        ask_for_the_device_at_the_end();
     } else if (strcmp(what, "thread") == 0) {
         pthread_t thread;
         begin();
@@ -211,6 +251,8 @@ int main(int argc, char **argv)
         { "all is given back by a destructor of the program", ends_well, NULL, NULL, "last" },
         { "the program ends without functions of the exit", ends_well, NULL, NULL, "quick_exit" },
         { "a thread goes on while the program ends", ends_well, NULL, NULL, "thread" },
+        { "a thread asks for its device while the program ends", ends_well, NULL, NULL,
+          "asking_thread" },
         { "a thread begins while the program ends", ends_well, NULL, NULL, "new_thread" },
     };
     return cmocka_run_group_tests_name("exit", tests, NULL, NULL);

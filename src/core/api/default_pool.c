@@ -201,27 +201,26 @@ static bool is_usable(const tarn_pool *pool)
     return tn_pool_is_open(pool) && pool->is_process_wide;
 }
 
-/* The vendor is not asked any more once the process ends. Then the thread keeps the device that it had, and a thread that
- * has not allocated before has the one that threads begin with, device 0. */
+/* The vendor refuses to tell the current device once the process ends. Then the thread keeps the device that it had, and
+ * a thread that has not allocated before has the one that threads begin with, device 0. */
 static TN_COLD tarn_pool *find_for_thread_at_the_end(void)
 {
     const struct tn_location first = location_of(0, followed_kind);
     return is_usable(last) ? last : find(&first);
 }
 
+/* The end may begin while the vendor is asked, so a refusal is what tells of it. */
 static TN_NOINLINE tarn_status find_for_thread(tarn_pool **pool_out)
 {
-    tarn_status status = TARN_STATUS_OK;
-    tarn_pool *pool = TN_UNLIKELY(tn_process_is_ending()) ? find_for_thread_at_the_end() : NULL;
-    if (TN_UNLIKELY(pool != NULL)) {
-        *pool_out = pool;
-    } else if (TN_LIKELY(atomic_load_explicit(&follows_device, memory_order_acquire))) {
-        status = tarn_device_pool(TARN_DEVICE_CURRENT, followed_kind, pool_out);
-    } else {
-        status = create_for_thread(pool_out);
-    }
-    if (status == TARN_STATUS_OK) last = *pool_out;
-    return status;
+    bool follows = atomic_load_explicit(&follows_device, memory_order_acquire);
+    tarn_pool *pool = NULL;
+    tarn_status status = TN_LIKELY(follows)
+                             ? tarn_device_pool(TARN_DEVICE_CURRENT, followed_kind, &pool)
+                             : create_for_thread(&pool);
+    if (TN_UNLIKELY(!pool) && tn_process_is_ending()) pool = find_for_thread_at_the_end();
+    if (!pool) return status;
+    last = *pool_out = pool;
+    return TARN_STATUS_OK;
 }
 
 static inline tarn_status find_mine(tarn_pool **pool_out)
