@@ -29,9 +29,10 @@ static void names_that_mean_something_are_known(void **state)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (!tn_variable_name_is_known(known[i])) fail_msg("%s is not known", known[i]);
     }
-    static const char *const unknown[] = { "TARN_",      "TARN_LIMT",  "TARN_LIMIT_",
-                                           "TARN_limit", "TARN_SIMS",  "TARN_RECORD",
-                                           "TARN_BUILD", "TARN_ROOTS", "TARN_LIMIT2" };
+    static const char *const unknown[] = { "TARN_",      "TARN_LIMT",   "TARN_LIMIT_",
+                                           "TARN_limit", "TARN_SIMS",   "TARN_RECORD",
+                                           "TARN_BUILD", "TARN_ROOTS",  "TARN_LIMIT2",
+                                           "TARN_RUN_",  "TARN_RUN_PAS" };
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         if (tn_variable_name_is_known(unknown[i])) fail_msg("%s is known", unknown[i]);
     }
@@ -72,6 +73,7 @@ static void the_nearest_name_is_found(void **state)
         { "TARN_FIX", "TARN_FIT" },
         { "TARN_RANK", "TARN_RANKS" },
         { "TARN_DISABLED", "TARN_DISABLE" },
+        { "TARN_RUN_SYNC_FREE", "TARN_RUN_SYNC_FREES" },
         { "TARN_limit", NULL },
         { "TARN_FOX", NULL }, /* half of FIT */
         { "TARN_D", NULL },

@@ -20,7 +20,7 @@
 
 /* --- the list ---------------------------------------------------------------------------------------- */
 
-/* All that the library reads. */
+/* All that a process with pools reads: the library, and the libraries of tarn-run. */
 static const char *const of_library[] = {
     "TARN_ALIGNMENT", "TARN_CHUNK",      "TARN_CONTIGUOUS",   "TARN_DEBUG",
     "TARN_DEVICE",    "TARN_DISABLE",    "TARN_FIT",          "TARN_FREE",
@@ -29,6 +29,7 @@ static const char *const of_library[] = {
     "TARN_PRESET",    "TARN_RANKS",      "TARN_QUARANTINE",   "TARN_RELEASE",
     "TARN_SLICES",    "TARN_STATS",      "TARN_STEP",         "TARN_TRACE",
     "TARN_SHAREABLE", "TARN_VANISH",     "TARN_ZERO_ADDRESS", "TARN_STREAM_SLACK",
+    "TARN_RUN_PASS",  "TARN_RUN_REPORT", "TARN_RUN_UP_TO",    "TARN_RUN_SYNC_FREES",
 };
 
 /* Of tools, recorders, tests, scripts and the build. */
@@ -44,7 +45,10 @@ static const char *const of_others[] = {
     "TARN_TEST_FRAMEWORKS", "TARN_TOOLS_IN_SYSTEM_PYTHON",
 };
 static const char *const begins_of_others[] = {
-    "TARN_BUILD_", "TARN_KOKKOS_", "TARN_RECORD_", "TARN_RUN_", "TARN_SIM_",
+    "TARN_BUILD_",
+    "TARN_KOKKOS_",
+    "TARN_RECORD_",
+    "TARN_SIM_",
 };
 
 /* The build's places of other libraries, and what modules and package managers set for an installed library. */
