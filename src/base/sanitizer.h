@@ -11,7 +11,9 @@
 #ifndef TN_SANITIZER_H
 #define TN_SANITIZER_H
 
+#include <limits.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "compiler.h"
 
@@ -56,25 +58,42 @@ static inline void tn_sanitizer_claim(const void *address, size_t size_bytes)
     if (forbidden) (void)*forbidden;
 }
 
-/* fill and move accept forbidden bytes. Without volatile the compiler would call memset and memmove, which
- * the sanitizer checks. */
+/* fill and move accept forbidden bytes. Without volatile the compiler would call memset and memmove, which the sanitizer
+ * checks. Words, of any alignment, are some eight times as fast as bytes. */
+typedef uint64_t tn_unchecked_word __attribute__((may_alias, aligned(1)));
+
 TN_UNCHECKED static inline void tn_sanitizer_fill(void *address, unsigned char value,
                                                   size_t size_bytes)
 {
     volatile unsigned char *to = address;
-    for (size_t i = 0; i < size_bytes; i++)
+    const tn_unchecked_word values = value * (UINT64_MAX / UCHAR_MAX);
+    size_t i = 0;
+    for (; size_bytes - i >= sizeof values; i += sizeof values)
+        *(volatile tn_unchecked_word *)(to + i) = values;
+    for (; i < size_bytes; i++)
         to[i] = value;
 }
 
+/* Each word is read before what lies behind it is written, so the two may overlap. */
 TN_UNCHECKED static inline void tn_sanitizer_move(void *to, const void *from, size_t size_bytes)
 {
     volatile unsigned char *destination = to;
     const volatile unsigned char *source = from;
+    const size_t word = sizeof(tn_unchecked_word);
+    size_t i = 0;
     if ((const volatile unsigned char *)destination <= source) {
-        for (size_t i = 0; i < size_bytes; i++)
+        for (; size_bytes - i >= word; i += word) {
+            *(volatile tn_unchecked_word *)(destination + i) =
+                *(const volatile tn_unchecked_word *)(source + i);
+        }
+        for (; i < size_bytes; i++)
             destination[i] = source[i];
     } else {
-        for (size_t i = size_bytes; i-- > 0;)
+        for (i = size_bytes; i >= word; i -= word) {
+            *(volatile tn_unchecked_word *)(destination + i - word) =
+                *(const volatile tn_unchecked_word *)(source + i - word);
+        }
+        while (i-- > 0)
             destination[i] = source[i];
     }
 }

@@ -301,6 +301,28 @@ static void a_pool_over_the_callers_memory_leaves_it_alone(void **state)
     expect_ok(tarn_pool_destroy(over));
 }
 
+static void fill_and_move_are_memset_and_memmove(void **state)
+{
+    enum {
+        AREA_BYTES = 64,
+        SIZE_MAX_BYTES = 32
+    };
+    unsigned char moved[AREA_BYTES], expected[AREA_BYTES];
+    for (size_t size = 0; size <= SIZE_MAX_BYTES; size++) {
+        for (size_t from = 0; from <= SIZE_MAX_BYTES; from++) {
+            for (size_t i = 0; i < AREA_BYTES; i++)
+                moved[i] = expected[i] = (unsigned char)i;
+            const size_t to = SIZE_MAX_BYTES / 2;
+            tn_sanitizer_move(moved + to, moved + from, size);
+            memmove(expected + to, expected + from, size);
+            assert_memory_equal(moved, expected, AREA_BYTES);
+            tn_sanitizer_fill(moved + from, 0xa5, size);
+            memset(expected + from, 0xa5, size);
+            assert_memory_equal(moved, expected, AREA_BYTES);
+        }
+    }
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -309,6 +331,7 @@ int main(void)
 #name ", contiguous", name, set_up_contiguous, tear_down, NULL \
     }
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fill_and_move_are_memset_and_memmove),
         CASE(all_that_was_asked_for_may_be_used),
         CASE(all_usable_bytes_may_be_used),
         CASE(the_byte_after_is_reported),
