@@ -243,6 +243,33 @@ static void an_allocation_takes_the_memory_once_its_work_is_done(void **state)
     expect_calls(TEST_CALL_EVENT_QUERY, 1);
 }
 
+/* Or allocations would go on splitting larger regions that are free without a question. */
+static void a_free_finds_out_what_is_done(void **state)
+{
+    void *first = alloc(16 * KIB);
+    alloc(16 * KIB); /* between the two, so that they do not become one region */
+    void *second = alloc(32 * KIB);
+    free_one(first);
+    test_backend_complete(&backend, TEST_BACKEND_DEVICE);
+    test_backend_take_calls(&backend);
+    free_one(second);
+    expect_calls(TEST_CALL_EVENT_QUERY, 1);
+    expect_pending(32 * KIB);
+}
+
+/* Each of a sixteenth of the pool, with an event of its own: memory is had as soon as the work before its own free is
+ * done. */
+static void sixteen_frees_may_be_under_way(void **state)
+{
+    void *addresses[16];
+    backend.completes_after = 0;
+    for (unsigned i = 0; i < 16; i++)
+        addresses[i] = alloc(4 * KIB);
+    for (unsigned i = 0; i < 16; i++)
+        free_one(addresses[i]);
+    assert_int_equal(backend.event_count, 16);
+}
+
 static void the_host_waits_when_nothing_else_is_free(void **state)
 {
     void *address = alloc(64 * KIB);
@@ -697,6 +724,8 @@ int main(void)
         WITH(slack_comes_before_a_wait, set_up_with_events),
         WITH(an_allocation_takes_other_memory_while_work_is_under_way, set_up_with_events),
         WITH(an_allocation_takes_the_memory_once_its_work_is_done, set_up_with_events),
+        WITH(a_free_finds_out_what_is_done, set_up_with_events),
+        WITH(sixteen_frees_may_be_under_way, set_up_with_events),
         WITH(the_host_waits_when_nothing_else_is_free, set_up_with_events),
         WITH(the_host_waits_before_the_pool_grows, set_up_with_events),
         WITH(a_stream_that_is_named_waits_on_the_device, set_up_with_events),

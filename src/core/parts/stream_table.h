@@ -47,6 +47,10 @@
  * complete. */
 #define TN_STREAM_RECORDS_MAX 4
 
+/* The same of unnamed frees. Each record is of a sixteenth of what the pool holds, unless an allocation needed less: so
+ * these are mostly enough for all that is free. */
+#define TN_UNNAMED_RECORDS_MAX 16
+
 /* An event recorded on a stream and not yet known to be complete. */
 struct tn_stream_record {
     tarn_event event;
@@ -86,7 +90,7 @@ struct tn_stream_entry {
     uint32_t
         paused_bit; /* while it is captured: the stream's number outside of the capture, as a bit */
     uint32_t covered_below[TN_STREAM_COUNT_MAX];
-    struct tn_stream_record records[TN_STREAM_RECORDS_MAX]; /* oldest first */
+    struct tn_stream_record records[TN_UNNAMED_RECORDS_MAX]; /* oldest first */
     unsigned record_count;
 };
 

@@ -119,7 +119,9 @@ static uint32_t take_time(struct tarn_pool *pool)
 static tarn_backend_result record_at(struct tarn_pool *pool, struct tn_stream_entry *entry,
                                      uint32_t time)
 {
-    bool is_full = entry->record_count == TN_STREAM_RECORDS_MAX;
+    unsigned most =
+        tn_is_any_stream(entry->name.handle) ? TN_UNNAMED_RECORDS_MAX : TN_STREAM_RECORDS_MAX;
+    bool is_full = entry->record_count == most;
     tarn_event event;
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     if (is_full) {
@@ -176,93 +178,6 @@ tarn_backend_result tn_stream_reuse_record_needed(struct tarn_pool *pool, uint32
     if (!tn_stream_reuse_has_events(pool))
         return (tarn_backend_result){ TARN_STATUS_NOT_SUPPORTED, 0, NULL };
     return record(pool, &pool->streams->streams[stream]);
-}
-
-/* --- callers' streams ------------------------------------------------------------------------- */
-
-void tn_stream_reuse_want(struct tarn_pool *pool, uint32_t stream)
-{
-    TN_ASSERT(tn_pool_is_locked(pool));
-    if (!tn_stream_reuse_has_events(pool)) return;
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
-        struct tn_stream_entry *entry = &pool->streams->streams[i];
-        if (entry->state != TN_STREAM_STATE_CALLERS || i == stream) continue;
-        if (!entry->is_all_recorded && is_depended_on(pool, i)) entry->is_wanted = true;
-    }
-}
-
-/* A failed record leaves memory that was freed on the stream as it is. */
-static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry)
-{
-    entry->is_all_recorded = false;
-    bool is_recorded = record(pool, entry).status == TARN_STATUS_OK;
-    /* A thread frees on its own stream without growth_lock, so it may free more here at any time. */
-    entry->is_all_recorded = is_recorded && tn_pool_records_frees(pool, entry->name.handle);
-    if (is_recorded) entry->unrecorded_bytes = 0;
-    tn_pool_lock_and_freeze(pool);
-    entry->is_wanted = false;
-    tn_pool_thaw_and_unlock(pool);
-}
-
-/* Unnamed frees share a record until they are this part of what the pool holds. */
-#define UNRECORDED_PART 16
-
-/* Notes unnamed frees. True: another free may record them, or an allocation that needs their memory. A record that waits
- * for the device is made at the free, where the vendor's own call waits. */
-static bool put_off(const struct tarn_pool *pool, struct tn_stream_entry *entry, size_t freed_bytes)
-{
-    if (!tn_is_any_stream(entry->name.handle) || !entry->records_at_once) return false;
-    size_t most = pool->own.stats.footprint_bytes / UNRECORDED_PART;
-    if (!tn_add_fits(entry->unrecorded_bytes, freed_bytes, &entry->unrecorded_bytes)) return false;
-    return entry->unrecorded_bytes < most;
-}
-
-void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
-                                    size_t stream_count, size_t freed_bytes)
-{
-    bool has_freed = freed_bytes > 0;
-    if (!pool->streams) return;
-    for (size_t i = 0; i < stream_count; i++) {
-        uint32_t stream;
-        tn_pool_lock(pool);
-        bool is_known = tn_pool_find_introduced_stream(pool, streams[i], &stream);
-        tn_pool_unlock(pool);
-        if (!is_known) continue; /* evicted by this call */
-        struct tn_stream_entry *entry = &pool->streams->streams[stream];
-        if (entry->state != TN_STREAM_STATE_CALLERS) continue;
-        bool has_to_record = has_freed && tn_pool_records_frees(pool, streams[i]) &&
-                             !put_off(pool, entry, freed_bytes);
-        /* A capture of another stream bears a record. Where frees are not recorded later, it is made all the same. It
-         * does not bear a record of the whole device. */
-        bool may_record =
-            !tn_captures_are_under_way() || (has_to_record && !tn_is_any_stream(streams[i]));
-        if (has_freed) entry->is_all_recorded = false;
-        if (may_record && (has_to_record || entry->is_wanted)) record_callers(pool, entry);
-    }
-}
-
-/* The number under which unnamed frees wait, or TN_STREAM_NONE. */
-static uint32_t find_unnamed(const struct tarn_pool *pool)
-{
-    const struct tn_stream_name name = { TN_ANY_STREAM_FREES, 0 };
-    return pool->streams ? tn_stream_table_search(pool->streams, name) : TN_STREAM_NONE;
-}
-
-bool tn_stream_reuse_record_unnamed(struct tarn_pool *pool)
-{
-    uint32_t number = find_unnamed(pool);
-    if (number == TN_STREAM_NONE || tn_captures_are_under_way()) return false;
-    struct tn_stream_entry *entry = &pool->streams->streams[number];
-    if (entry->is_all_recorded) return false;
-    record_callers(pool, entry);
-    entry->is_late = entry->is_all_recorded;
-    return entry->is_all_recorded;
-}
-
-bool tn_stream_reuse_is_late(const struct tarn_pool *pool)
-{
-    uint32_t number = find_unnamed(pool);
-    return number != TN_STREAM_NONE && pool->streams->streams[number].is_late;
 }
 
 /* --- completion ------------------------------------------------------------------------------- */
@@ -330,6 +245,98 @@ static bool poll_stream(struct tarn_pool *pool, uint32_t stream)
         tn_stream_reuse_forget_idle(pool, stream);
     return has_completed;
 }
+
+/* --- callers' streams ------------------------------------------------------------------------- */
+
+void tn_stream_reuse_want(struct tarn_pool *pool, uint32_t stream)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    if (!tn_stream_reuse_has_events(pool)) return;
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        struct tn_stream_entry *entry = &pool->streams->streams[i];
+        if (entry->state != TN_STREAM_STATE_CALLERS || i == stream) continue;
+        if (!entry->is_all_recorded && is_depended_on(pool, i)) entry->is_wanted = true;
+    }
+}
+
+/* A failed record leaves memory that was freed on the stream as it is. */
+static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry)
+{
+    entry->is_all_recorded = false;
+    bool is_recorded = record(pool, entry).status == TARN_STATUS_OK;
+    /* A thread frees on its own stream without growth_lock, so it may free more here at any time. */
+    entry->is_all_recorded = is_recorded && tn_pool_records_frees(pool, entry->name.handle);
+    if (is_recorded) entry->unrecorded_bytes = 0;
+    tn_pool_lock_and_freeze(pool);
+    entry->is_wanted = false;
+    tn_pool_thaw_and_unlock(pool);
+}
+
+/* Unnamed frees share a record until they are this part of what the pool holds. */
+#define UNRECORDED_PART 16
+
+/* Notes unnamed frees. True: another free may record them, or an allocation that needs their memory. A record that waits
+ * for the device is made at the free, where the vendor's own call waits. */
+static bool put_off(const struct tarn_pool *pool, struct tn_stream_entry *entry, size_t freed_bytes)
+{
+    if (!tn_is_any_stream(entry->name.handle) || !entry->records_at_once) return false;
+    size_t most = pool->own.stats.footprint_bytes / UNRECORDED_PART;
+    if (!tn_add_fits(entry->unrecorded_bytes, freed_bytes, &entry->unrecorded_bytes)) return false;
+    return entry->unrecorded_bytes < most;
+}
+
+void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
+                                    size_t stream_count, size_t freed_bytes)
+{
+    bool has_freed = freed_bytes > 0;
+    if (!pool->streams) return;
+    for (size_t i = 0; i < stream_count; i++) {
+        uint32_t stream;
+        tn_pool_lock(pool);
+        bool is_known = tn_pool_find_introduced_stream(pool, streams[i], &stream);
+        tn_pool_unlock(pool);
+        if (!is_known) continue; /* evicted by this call */
+        struct tn_stream_entry *entry = &pool->streams->streams[stream];
+        if (entry->state != TN_STREAM_STATE_CALLERS) continue;
+        bool has_to_record = has_freed && tn_pool_records_frees(pool, streams[i]) &&
+                             !put_off(pool, entry, freed_bytes);
+        /* A capture of another stream bears a record. Where frees are not recorded later, it is made all the same. It
+         * does not bear a record of the whole device. */
+        bool may_record =
+            !tn_captures_are_under_way() || (has_to_record && !tn_is_any_stream(streams[i]));
+        if (has_freed) entry->is_all_recorded = false;
+        if (!may_record || (!has_to_record && !entry->is_wanted)) continue;
+        /* Else allocations would pass over memory whose work is done, and split larger free regions. */
+        if (tn_is_any_stream(streams[i])) (void)poll_stream(pool, stream);
+        record_callers(pool, entry);
+    }
+}
+
+/* The number under which unnamed frees wait, or TN_STREAM_NONE. */
+static uint32_t find_unnamed(const struct tarn_pool *pool)
+{
+    const struct tn_stream_name name = { TN_ANY_STREAM_FREES, 0 };
+    return pool->streams ? tn_stream_table_search(pool->streams, name) : TN_STREAM_NONE;
+}
+
+bool tn_stream_reuse_record_unnamed(struct tarn_pool *pool)
+{
+    uint32_t number = find_unnamed(pool);
+    if (number == TN_STREAM_NONE || tn_captures_are_under_way()) return false;
+    struct tn_stream_entry *entry = &pool->streams->streams[number];
+    if (entry->is_all_recorded) return false;
+    record_callers(pool, entry);
+    entry->is_late = entry->is_all_recorded;
+    return entry->is_all_recorded;
+}
+
+bool tn_stream_reuse_is_late(const struct tarn_pool *pool)
+{
+    uint32_t number = find_unnamed(pool);
+    return number != TN_STREAM_NONE && pool->streams->streams[number].is_late;
+}
+
+/* --- polling    ------------------------------------------------------------------------------- */
 
 bool tn_stream_reuse_poll_numbers(struct tarn_pool *pool)
 {
