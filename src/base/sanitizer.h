@@ -74,7 +74,7 @@ TN_UNCHECKED static inline void tn_sanitizer_fill(void *address, unsigned char v
         to[i] = value;
 }
 
-/* Each word is read before what lies behind it is written, so the two may overlap. */
+/* Each word is read before it may be overwritten, so the two may overlap. */
 TN_UNCHECKED static inline void tn_sanitizer_move(void *to, const void *from, size_t size_bytes)
 {
     volatile unsigned char *destination = to;
