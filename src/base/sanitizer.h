@@ -59,7 +59,7 @@ static inline void tn_sanitizer_claim(const void *address, size_t size_bytes)
 }
 
 /* fill and move accept forbidden bytes. Without volatile the compiler would call memset and memmove, which the sanitizer
- * checks. Words, of any alignment, are some eight times as fast as bytes. */
+ * checks. Words, of any alignment, are several times as fast as bytes. */
 typedef uint64_t tn_unchecked_word __attribute__((may_alias, aligned(1)));
 
 TN_UNCHECKED static inline void tn_sanitizer_fill(void *address, unsigned char value,

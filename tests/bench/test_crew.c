@@ -33,7 +33,7 @@ int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *argument);
 
-/* What the linker puts in the place of pthread_create. */
+/* The linker puts this function in the place of pthread_create. */
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *argument)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* test_gauge: which moments count as quiet, by a clock of the test's own, and what asking costs. */
+/* test_gauge: which moments count as quiet, by a clock of the test's own, and the cost of asking. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,14 +12,14 @@
 #include "common/clock.h"
 #include "common/gauge.h"
 
+/* The time between one reading of the clock and the next. 0: the clock is the system's. */
+static uint64_t loop_ns;
 static uint64_t now_ns;
-static uint64_t
-    loop_ns; /* between one reading of the clock and the next. 0: the clock is the system's */
 
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 
-/* What the linker puts in the place of clock_gettime. */
+/* The linker puts this function in the place of clock_gettime. */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
     if (loop_ns == 0) return __real_clock_gettime(clock, time);
@@ -37,7 +37,7 @@ static bool is_quiet_when_the_loop_takes(uint64_t ns)
     return is_quiet;
 }
 
-/* The least time falls by and by, and what came before may then no longer hold. */
+/* When the least time falls, a time that was quiet before may be quiet no longer. */
 static void a_moment_is_quiet_within_5_per_cent_of_the_least_time(void **state)
 {
     (void)state;

@@ -40,8 +40,9 @@ static void pass_time(long duration_ns)
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 
-/* What the linker puts in the place of clock_gettime: what this process has computed for, and what the planted
- * allocators say has passed. So it is the same on a busy machine, where others compute most of the time. */
+/* The linker puts this function in the place of clock_gettime. It gives the processor time of this process, and adds the
+ * time that the planted allocators say has passed. So it is the same on a busy machine, where others compute most of the
+ * time. */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
     (void)clock;

@@ -19,16 +19,16 @@
 #include "common/clock.h"
 #include "playing/sliced_play.h"
 
-/* Of a world in which only the planted allocator takes time, and nobody else wants the processor. */
+/* While it is true, only the planted allocator takes time, and nobody else wants the processor. */
 static bool is_alone;
-static uint64_t passed_ns;
+static uint64_t passed_ns; /* by the planted allocator */
 
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 int __real_getrusage(int who, struct rusage *usage);
 int __wrap_getrusage(int who, struct rusage *usage);
 
-/* What the linker puts in the place of clock_gettime. */
+/* The linker puts this function in the place of clock_gettime. */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
     if (!is_alone) return __real_clock_gettime(clock, time);
@@ -37,7 +37,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
     return 0;
 }
 
-/* And in that of getrusage, which tells how often others had the processor. */
+/* The linker puts this function in the place of getrusage, which tells how often others had the processor. */
 int __wrap_getrusage(int who, struct rusage *usage)
 {
     if (!is_alone) return __real_getrusage(who, usage);

@@ -116,8 +116,8 @@ void expect_status(tarn_backend_result result, tarn_status expected, const char 
     _fail(file, line);
 }
 
-/* The number of the first byte that is not `value`, or size_bytes. Mostly none is, which memcmp tells fast, under
- * sanitizers too. */
+/* The number of the first byte that is not `value`, or size_bytes. Mostly all bytes are `value`: memcmp finds that fast,
+ * also under sanitizers. */
 static size_t find_other(const unsigned char *bytes, size_t size_bytes, unsigned char value)
 {
     size_t i = 0;

@@ -144,7 +144,7 @@ static void begin_a_thread_late(void)
     has_ended = true;
 }
 
-/* A thread that asks for the current device has its answer once the process ends, which is too late for the vendor. */
+/* A thread that asks for the current device gets its answer when the process has begun to end. The vendor then refuses. */
 static sem_t has_asked, may_answer;
 static bool is_wrapped, answers_late;
 static pthread_t asking_thread;
@@ -170,7 +170,7 @@ static void let_it_answer(void)
     has_ended = true;
 }
 
-/* tarn does not ask where there is one device alone, and a shared libtarn asks itself. */
+/* With one device tarn does not ask. In a shared libtarn the linker's wrap has no effect. */
 static void ask_for_the_device_at_the_end(void)
 {
     if (!is_wrapped) return;

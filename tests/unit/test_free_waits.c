@@ -243,7 +243,7 @@ static void an_allocation_takes_the_memory_once_its_work_is_done(void **state)
     expect_calls(TEST_CALL_EVENT_QUERY, 1);
 }
 
-/* Or allocations would go on splitting larger regions that are free without a question. */
+/* Otherwise allocations would split larger free regions, and pass over this one. */
 static void a_free_finds_out_what_is_done(void **state)
 {
     void *first = alloc(16 * KIB);
@@ -257,17 +257,16 @@ static void a_free_finds_out_what_is_done(void **state)
     expect_pending(32 * KIB);
 }
 
-/* Each of a sixteenth of the pool, with an event of its own: memory is had as soon as the work before its own free is
- * done. */
-static void sixteen_frees_may_be_under_way(void **state)
+/* Each shrinking is recorded at once. */
+static void sixteen_events_may_be_under_way(void **state)
 {
-    void *addresses[16];
+    void *address = alloc(64 * KIB);
     backend.completes_after = 0;
-    for (unsigned i = 0; i < 16; i++)
-        addresses[i] = alloc(4 * KIB);
-    for (unsigned i = 0; i < 16; i++)
-        free_one(addresses[i]);
-    assert_int_equal(backend.event_count, 16);
+    for (unsigned i = 1; i <= 20; i++) {
+        expect_ok(tarn_pool_resize(pool, address, (64 - i) * KIB));
+        expect_calls(TEST_CALL_EVENT_RECORD_DEVICE, i);
+        assert_int_equal(backend.event_count, i < 16 ? i : 16);
+    }
 }
 
 static void the_host_waits_when_nothing_else_is_free(void **state)
@@ -725,7 +724,7 @@ int main(void)
         WITH(an_allocation_takes_other_memory_while_work_is_under_way, set_up_with_events),
         WITH(an_allocation_takes_the_memory_once_its_work_is_done, set_up_with_events),
         WITH(a_free_finds_out_what_is_done, set_up_with_events),
-        WITH(sixteen_frees_may_be_under_way, set_up_with_events),
+        WITH(sixteen_events_may_be_under_way, set_up_with_events),
         WITH(the_host_waits_when_nothing_else_is_free, set_up_with_events),
         WITH(the_host_waits_before_the_pool_grows, set_up_with_events),
         WITH(a_stream_that_is_named_waits_on_the_device, set_up_with_events),

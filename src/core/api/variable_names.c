@@ -21,7 +21,7 @@
 /* --- the list ---------------------------------------------------------------------------------------- */
 
 /* All that a process with pools reads: the library, and the libraries of tarn-run. */
-static const char *const of_library[] = {
+static const char *const of_pools[] = {
     "TARN_ALIGNMENT", "TARN_CHUNK",      "TARN_CONTIGUOUS",   "TARN_DEBUG",
     "TARN_DEVICE",    "TARN_DISABLE",    "TARN_FIT",          "TARN_FREE",
     "TARN_GROWTH",    "TARN_GROWTH_MAX", "TARN_INITIAL",      "TARN_IDENTIFY_STREAMS",
@@ -87,7 +87,7 @@ static bool matches_any(const char *name, const char *const *list, size_t count,
 
 bool tn_variable_name_is_known(const char *name)
 {
-    return MATCHES_ANY(name, of_library, is_same) || MATCHES_ANY(name, of_others, is_same) ||
+    return MATCHES_ANY(name, of_pools, is_same) || MATCHES_ANY(name, of_others, is_same) ||
            MATCHES_ANY(name, begins_of_others, begins_with) ||
            MATCHES_ANY(name, ends_of_others, ends_with);
 }
@@ -121,11 +121,11 @@ const char *tn_variable_name_nearest(const char *name)
     const char *nearest = NULL;
     size_t least = SIZE_MAX;
     if (strlen(name) > NAME_LENGTH_MAX) return NULL;
-    for (size_t i = 0; i < sizeof of_library / sizeof of_library[0]; i++) {
-        size_t distance = distance_of(name, of_library[i]);
-        if (distance >= least || !is_near(of_library[i], distance)) continue;
+    for (size_t i = 0; i < sizeof of_pools / sizeof of_pools[0]; i++) {
+        size_t distance = distance_of(name, of_pools[i]);
+        if (distance >= least || !is_near(of_pools[i], distance)) continue;
         least = distance;
-        nearest = of_library[i];
+        nearest = of_pools[i];
     }
     return nearest;
 }

@@ -47,8 +47,8 @@
  * complete. */
 #define TN_STREAM_RECORDS_MAX 4
 
-/* The same of unnamed frees. Each record is of a sixteenth of what the pool holds, unless an allocation needed less: so
- * these are mostly enough for all that is free. */
+/* If this many records of unnamed frees are pending, another one replaces the newest. Each record covers a sixteenth of
+ * the pool's memory or more, unless an allocation needed less. So they mostly cover all free memory. */
 #define TN_UNNAMED_RECORDS_MAX 16
 
 /* An event recorded on a stream and not yet known to be complete. */

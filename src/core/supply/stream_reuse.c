@@ -306,7 +306,7 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
             !tn_captures_are_under_way() || (has_to_record && !tn_is_any_stream(streams[i]));
         if (has_freed) entry->is_all_recorded = false;
         if (!may_record || (!has_to_record && !entry->is_wanted)) continue;
-        /* Else allocations would pass over memory whose work is done, and split larger free regions. */
+        /* Otherwise allocations would pass over memory whose work is done, and split larger free regions. */
         if (tn_is_any_stream(streams[i])) (void)poll_stream(pool, stream);
         record_callers(pool, entry);
     }
@@ -336,7 +336,7 @@ bool tn_stream_reuse_is_late(const struct tarn_pool *pool)
     return number != TN_STREAM_NONE && pool->streams->streams[number].is_late;
 }
 
-/* --- polling    ------------------------------------------------------------------------------- */
+/* --- polling ---------------------------------------------------------------------------------- */
 
 bool tn_stream_reuse_poll_numbers(struct tarn_pool *pool)
 {

@@ -59,7 +59,7 @@ static void use(alloc_function cuda_alloc, free_function cuda_free, alloc_functi
         EXPECT(hip_alloc(&hip[i], SIZE_BYTES) == 0);
     }
     EXPECT(sim_call_count("alloc") == vendor_allocs);
-    /* Memory of the other vendor is none of this one. The simulated ones share their memory, but hip[1] begins no piece. */
+    /* A vendor cannot free the other's memory. The simulated vendors share theirs, but no piece begins at hip[1]. */
     EXPECT(cuda_free(hip[1]) != 0);
     for (int i = 0; i < COUNT; i++) {
         EXPECT(cuda_free(cuda[i]) == 0);
