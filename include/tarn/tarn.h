@@ -114,7 +114,8 @@ extern "C" {
  * "process-wide pools" below. TARN_DEVICE in the environment names another device, for the whole process.
  *
  * Memory: the pool is a list of pieces, which IPC and MPI expect, and may hold twice what is live. With
- * TARN_PRESET=lean recorded programs held 1.03 to 1.18 times what was live, on a device that has ranges: "Lean pools".
+ * TARN_PRESET=lean recorded programs held 1.03 to 1.18 times what was live, on a device that has ranges. Not for memory
+ * that MPI, IPC or another device touches: "Lean pools".
  * Status: those of tarn_pool_alloc. The call that creates the pool also answers
  *  - INVALID_ENVIRONMENT: a variable has a value that does not parse, or that another variable forbids; the
  *    message names it.
@@ -260,8 +261,9 @@ typedef struct tarn_pool_options {
 
     /* --- memory in one range, "One range of addresses", "Memory for other processes" */
 
-    /* All memory in one range of addresses, mapped in steps. Default false. growth_factor has no effect then, and
-     * growth_bytes_max is the cap on a step. NOT_SUPPORTED if the backend has no ranges. */
+    /* All memory in one range of addresses, mapped in steps. Default false. Not for memory that MPI, IPC or another device
+     * touches. growth_factor has no effect then, and growth_bytes_max is the cap on a step. NOT_SUPPORTED if the backend
+     * has no ranges. */
     bool contiguous;
 
     /* Bytes of each step, a power of two; more if the device or a chunk needs more. Default 0: steps follow the size of the
@@ -372,8 +374,8 @@ TARN_DEFINE_INIT(tarn_pool_options_omega_h_init, tarn_pool_options,
     TARN_LISTED_INIT(tarn_pool_options_omega_h_init, TARN_POOL_OPTIONS_OMEGA_H_VALUES)
 
 /* To hold little more than is live: all memory in one range of addresses, in steps that follow the pool's size from the
- * first allocation's need on. Up to a quarter more where streams would wait for each other. For nearly every program, if
- * the device has ranges; not for programs that share memory by the vendor's plain IPC handles. "Lean pools" */
+ * first allocation's need on. Up to a quarter more where streams would wait for each other. Only on a device with ranges.
+ * Not for device memory that MPI, IPC or another device touches: only the pool's own device can use it. "Lean pools" */
 #define TARN_POOL_OPTIONS_LEAN_VALUES(SET) \
     TARN_POOL_OPTIONS_COMMON_VALUES(SET)   \
     SET(contiguous, true)                  \
