@@ -18,7 +18,7 @@
 #   recorders/preload_<vendor>.c                        records its calls; in recorders/CMakeLists.txt, tarn_record.c
 #
 # Outside the build it is named in:
-#   include/tarn/backend.h, src/core/api/ranks.c, tools/tarn_tools/allocators.py, .ci/run
+#   include/tarn/backend.h, src/process/ranks.c, tools/tarn_tools/allocators.py, .ci/run
 #   docs/building.md, docs/semantics.md, docs/testing.md, docs/recording.md, docs/benchmark_method.md
 #   README.md, and the READMEs of src, cmake, include/tarn and bench
 

@@ -8,7 +8,7 @@ Checks who includes whom.
 
 The rules, each a function below:
   - an area (a folder) includes only the areas that MAY_INCLUDE grants it
-  - base, record, core, device_heap and backend_common have no vendor header and no vendor #if; neither has
+  - base, record, core, process, device_heap and backend_common have no vendor header and no vendor #if; neither has
     backend_cuda_hip but in runtime_names.h; public headers have no vendor header, and a vendor #if only in that
     vendor's own header, or in the files of the device heap that are for it; cuda_compat.h and hip_compat.h have both
   - src/core is a stack of folders: a file includes its own folder or one below it
@@ -45,6 +45,8 @@ MAY_INCLUDE = {
     "base": {"base", "public:status", "public:log"},
     # Knows of no pool: what records other programs is made of it, too.
     "record": {"record", "base", "public:status"},
+    # What the process has one of: above the pool, which knows nothing of it.
+    "process": {"process", "core", "record", "base", "public"},
     # The host's half of the device heap: uses pools as any program does.
     "device_heap": {"device_heap", "base", "public", "device_part:layout", "device_part:size_class"},
     # What the backends do alike. They include it; it includes none of them.
@@ -53,8 +55,8 @@ MAY_INCLUDE = {
     "backend_cuda_hip": {"backend_cuda_hip", "base", "backend_common", "public:backend", "public:status"},
     # The one file that knows which backends there are.
     "backends": {"base", "backend_common", "public"} | {"backend_" + name for name in BACKENDS},
-    "tests/unit": {"base", "core", "record", "device_heap", "backend_common", "backends", "public", "device_part",
-                   "tests/unit", "tests/harness"},
+    "tests/unit": {"base", "core", "process", "record", "device_heap", "backend_common", "backends", "public",
+                   "device_part", "tests/unit", "tests/harness"},
     "tests/property": {"base", "core", "public", "tests/property", "tests/harness"},
     "tests/harness": {"base", "core", "public", "tests/harness"},
     # Its headers show nothing of src, so that tests of the public interface may use them.
@@ -95,8 +97,7 @@ MAY_INCLUDE["bench/common"].add("base:escape")
 MAY_INCLUDE["bench/workloads"] |= {"base:edits", "base:arith"}
 for i, folder in enumerate(CORE):
     MAY_INCLUDE["core/" + folder] = {"core/" + below for below in CORE[:i + 1]} | {"base", "public"}
-for folder in ("care", "api"):
-    MAY_INCLUDE["core/" + folder].add("record")
+MAY_INCLUDE["core/care"].add("record")
 for backend in BACKENDS:
     MAY_INCLUDE["backend_" + backend] = {
         "base", "backend_common", "public:backend", "public:status", "public:" + backend,
@@ -205,8 +206,8 @@ def check_vendors(tree):
         area = area_of(file)
         if area.startswith("core/"):
             area = "core"
-        if area not in ("public", "device_part", "base", "record", "core", "device_heap", "backend_common",
-                        "backend_cuda_hip"):
+        if area not in ("public", "device_part", "base", "record", "core", "process", "device_heap",
+                        "backend_common", "backend_cuda_hip"):
             continue
         if area in ("device_part", "backend_cuda_hip", "public") and file.name in FILES_FOR_VENDORS:
             continue
@@ -281,6 +282,7 @@ CLEAN = {
     "src/core/pool/pool.c": '#include "pool.h"\n#include <stdlib.h>\n',
     "src/core/care/recording.c": '#include "../../record/recorder.h"\n#include "../pool/pool.h"\n',
     "src/core/api/api.c": '#include "../pool/pool.h"\n',
+    "src/process/create.h": '#include "../core/pool/pool.h"\n#include "../record/recorder.h"\n',
     "src/backend_common/opening.h": '#include "tarn/backend.h"\n#include "../base/assert.h"\n',
     "src/backend_cuda_hip/runtime_names.h":
         "#if defined(__HIP_PLATFORM_AMD__)\n#include <hip/hip_runtime_api.h>\n#endif\n",
@@ -316,6 +318,12 @@ PLANTED = [
     ("src/core/pool/pool.c", "#  if TARN_HAVE_CUDA_BACKEND", "vendor #if in core"),
     ("src/core/pool/pool.c", "#elif defined(__HIP_PLATFORM_AMD__)", "vendor #if in core"),
     ("src/core/pool/pool.c", '#include "no_such_file.h"', '"no_such_file.h" is no file of this tree'),
+    ("src/core/api/api.c", '#include "../../process/create.h"', "core/api may not include process"),
+    ("src/core/api/api.c", '#include "../../record/recorder.h"', "core/api may not include record"),
+    ("src/process/create.h", '#include "../backend_host/host_backend.c"', "process may not include backend_host"),
+    ("src/process/create.h", "#include <cuda_runtime_api.h>", "vendor header <cuda_runtime_api.h> in process"),
+    ("src/process/create.h", "#ifdef __CUDACC__", "vendor #if in process"),
+    ("src/record/recorder.h", '#include "../process/create.h"', "record may not include process"),
     ("src/core/brand_new.c", "", "'core' is not in the table of areas"),
     ("src/core/brand_new/thing.c", "", "'core/brand_new' is not in the table of areas"),
     ("src/core/index/assert.h", "", "has the name of src/base/assert.h"),

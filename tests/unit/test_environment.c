@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_environment: every variable with good values and bad ones, which the message names. */
-#include "core/api/environment.h"
+#include "process/environment.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * test_exit_summary: the table of TARN_STATS=exit, written while the process goes on: its figures, its bounds, and
  * locks that other threads hold for ever. When it is written is tested by tests/life.
  */
-#include "core/api/exit_summary.h"
+#include "process/exit_summary.h"
 
 #include <errno.h>
 #include <fcntl.h>

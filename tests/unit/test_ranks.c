@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What launchers say of the ranks on a node, in their words, and which of them share the device. */
-#include "core/api/ranks.h"
+#include "process/ranks.h"
 
 #include <stdlib.h>
 

@@ -4,14 +4,14 @@
  *
  *     test_variable_names NAME...     prints the names that are not known, for the test api.known_variables
  */
-#include "core/api/variable_names.h"
+#include "process/variable_names.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/api/environment.h"
+#include "process/environment.h"
 #include "harness/child.h"
 #include "harness/claims.h"
 

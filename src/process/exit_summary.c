@@ -11,16 +11,16 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "../../base/arith.h"
-#include "../../base/error.h"
-#include "../../base/host_memory.h"
-#include "../../base/process.h"
-#include "../../base/sync.h"
-#include "../../base/text/escape.h"
-#include "../../record/trace_path.h"
-#include "../care/debug_pool.h"
-#include "../care/pool_registry.h"
-#include "../serve/pool_log.h"
+#include "../base/arith.h"
+#include "../base/error.h"
+#include "../base/host_memory.h"
+#include "../base/process.h"
+#include "../base/sync.h"
+#include "../base/text/escape.h"
+#include "../core/care/debug_pool.h"
+#include "../core/care/pool_registry.h"
+#include "../core/serve/pool_log.h"
+#include "../record/trace_path.h"
 
 #define TITLE_BYTES 96
 

@@ -2,13 +2,13 @@
 /* create: the steps from options to a pool. */
 #include "create.h"
 
-#include "../../base/arith.h"
-#include "../../base/error.h"
-#include "../care/pool_life.h"
-#include "../care/recording.h"
-#include "../supply/pool_options.h"
+#include "../base/arith.h"
+#include "../base/error.h"
+#include "../core/api/checks.h"
+#include "../core/care/pool_life.h"
+#include "../core/care/recording.h"
+#include "../core/supply/pool_options.h"
 
-#include "checks.h"
 #include "life_log.h"
 #include "ranks.h"
 

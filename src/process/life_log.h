@@ -7,7 +7,7 @@
 #ifndef TN_LIFE_LOG_H
 #define TN_LIFE_LOG_H
 
-#include "../serve/pool_log.h"
+#include "../core/serve/pool_log.h"
 
 /* Tell that a pool was created, on a backend or over the caller's memory. `options` are complete. */
 void tn_life_log_created(const struct tarn_pool *pool, const tarn_pool_options *options);

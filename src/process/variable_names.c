@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../base/arith.h"
-#include "../../base/sync.h"
-#include "../../base/text/edits.h"
-#include "../../base/text/escape.h"
+#include "../base/arith.h"
+#include "../base/sync.h"
+#include "../base/text/edits.h"
+#include "../base/text/escape.h"
 
 #define PREFIX "TARN_"
 

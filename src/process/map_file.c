@@ -16,15 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../base/error.h"
-#include "../../base/host_memory.h"
-#include "../../base/process.h"
-#include "../../base/sync.h"
-#include "../../record/trace_path.h"
-#include "../care/debug_pool.h"
-#include "../care/dump.h"
-#include "../care/pool_registry.h"
-#include "../arenas/gather.h"
+#include "../base/error.h"
+#include "../base/host_memory.h"
+#include "../base/process.h"
+#include "../base/sync.h"
+#include "../core/arenas/gather.h"
+#include "../core/care/debug_pool.h"
+#include "../core/care/dump.h"
+#include "../core/care/pool_registry.h"
+#include "../record/trace_path.h"
 
 static void tell_that_there_is_none(const char *reason)
 {

@@ -20,7 +20,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "../serve/pool_struct.h"
+#include "../core/serve/pool_struct.h"
 
 /* Pools that have ended and have a line each. */
 #define TN_EXIT_SUMMARY_KEPT_MAX 32

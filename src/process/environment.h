@@ -7,7 +7,7 @@
 #ifndef TN_ENVIRONMENT_H
 #define TN_ENVIRONMENT_H
 
-#include "../serve/pool_struct.h"
+#include "../core/serve/pool_struct.h"
 
 struct tn_environment {
     tarn_pool_options options;

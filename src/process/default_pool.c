@@ -18,14 +18,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "../../base/error.h"
-#include "../../base/process.h"
-#include "../../base/sync.h"
-#include "../care/debug_pool.h"
-#include "../care/leak_report.h"
-#include "../care/pool_registry.h"
+#include "../base/error.h"
+#include "../base/process.h"
+#include "../base/sync.h"
+#include "../core/api/checks.h"
+#include "../core/care/debug_pool.h"
+#include "../core/care/leak_report.h"
+#include "../core/care/pool_registry.h"
 
-#include "checks.h"
 #include "create.h"
 #include "life_log.h"
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* api_life: the public functions that create, destroy and abandon pools. */
-#include "../../base/error.h"
-#include "../care/debug_pool.h"
-#include "../care/pool_life.h"
-#include "../care/recording.h"
-#include "../serve/pool_name.h"
+#include "../base/error.h"
+#include "../core/api/checks.h"
+#include "../core/api/over_backend.h"
+#include "../core/care/debug_pool.h"
+#include "../core/care/pool_life.h"
+#include "../core/care/recording.h"
+#include "../core/serve/pool_name.h"
 
-#include "checks.h"
 #include "create.h"
 #include "environment.h"
 #include "exit_summary.h"
 #include "life_log.h"
-#include "over_backend.h"
 
 tarn_status tarn_pool_create(const tarn_pool_options *given, tarn_pool **pool_out)
 {

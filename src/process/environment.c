@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/arith.h"
-#include "../../base/error.h"
-#include "../../base/log.h"
-#include "../../base/text/size_text.h"
-#include "../index/free_set.h"
+#include "../base/arith.h"
+#include "../base/error.h"
+#include "../base/log.h"
+#include "../base/text/size_text.h"
+#include "../core/index/free_set.h"
 
 #include "exit_summary.h"
 #include "map_file.h"

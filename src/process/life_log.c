@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "../../base/arith.h"
-#include "../index/free_set.h"
+#include "../base/arith.h"
+#include "../core/index/free_set.h"
 
 struct text {
     size_t length;
