@@ -169,7 +169,7 @@ TARN_API tarn_status tarn_free_on(void *address, tarn_stream stream);
  * is never used twice in a process. For programs that register memory with MPI, RDMA or NCCL.
  *
  * The function may use the pool and wait for other threads that do. It must not destroy the pool, nor use
- * it while it is being created or destroyed. It must not wait for another thread's allocation that only
+ * it while it is being created or destroyed, unless it is a process-wide pool that is being created. It must not wait for another thread's allocation that only
  * this static pool could serve: that can deadlock. It must return. While it is told of a static pool that has come,
  * tarn_pool_trim gives nothing back. "Static pools come and go" has the rest.
  * Threads: runs in the thread whose call made the static pool come or go, with no lock held. Several may
@@ -842,14 +842,17 @@ TARN_API tarn_status tarn_device_pool(int device, tarn_memory_kind kind, tarn_po
 
 /*
  * Sets the options that process-wide pools are created with from now on; NULL: the defaults. Variables of the environment
- * go first. The name is copied; the fallback, and the functions' data, must stay. Their backend must be NULL. Their functions
- * must not call tarn_malloc while a process-wide pool is created (takes_initial_at_once) or destroyed.
+ * go first. The name is copied; the fallback, and the functions' data, must stay. Their backend must be NULL.
+ * Their functions run with no lock held, also while a process-wide pool is created (takes_initial_at_once) or destroyed.
+ * They may call tarn_malloc, ask for any process-wide pool, and wait for threads that do. "Static pools come and go" tells
+ * which pool they get.
  * Status: INVALID_OPTIONS: the message names the field. INVALID_ARGUMENT: there is a process-wide pool already.
  */
 TARN_API tarn_status tarn_default_pool_configure(const tarn_pool_options *options);
 
 /* Destroys all process-wide pools, like tarn_pool_destroy: LIVE_REGIONS, and nothing has changed, if one has live
- * allocations. The next tarn_malloc creates a new one. No other thread may be using them. */
+ * allocations. The next tarn_malloc creates a new one, also if a function that is told of a static pool calls it meanwhile;
+ * such a pool stays. No other thread may be using them. */
 TARN_API tarn_status tarn_default_pool_destroy(void);
 
 /*

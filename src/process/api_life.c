@@ -16,9 +16,19 @@
 tarn_status tarn_pool_create(const tarn_pool_options *given, tarn_pool **pool_out)
 {
     tarn_pool_options options;
+    struct tn_creation creation;
     if (!pool_out) return tn_fail_for_null("pool_out");
     tarn_status status = tn_complete_options(given, &options);
-    return status == TARN_STATUS_OK ? tn_create_pool(&options, NULL, pool_out) : status;
+    if (status == TARN_STATUS_OK) status = tn_create_begin(&options, NULL, &creation);
+    if (status != TARN_STATUS_OK) return status;
+    status = tn_create_finish(&creation);
+    if (status != TARN_STATUS_OK) {
+        tn_pool_life_undo(creation.pool);
+        return status;
+    }
+    if (tn_log_is_on(TARN_LOG_LEVEL_INFO)) tn_life_log_created(creation.pool, &creation.options);
+    *pool_out = creation.pool;
+    return TARN_STATUS_OK;
 }
 
 tarn_status tarn_pool_create_over(void *address, size_t size_bytes, const tarn_pool_options *given,

@@ -9,7 +9,6 @@
 #include "../core/care/recording.h"
 #include "../core/supply/pool_options.h"
 
-#include "life_log.h"
 #include "ranks.h"
 
 /* Ends the message with the variables that are set, if the failure may come from them: the messages about options and
@@ -78,42 +77,39 @@ static tarn_status share_device(const tarn_backend *backend, tarn_pool_options *
 
 /* --- creating ------------------------------------------------------------------------------------- */
 
-static tarn_status begin(tarn_pool_options *options, const tarn_backend *backend, bool owns_backend,
-                         tarn_pool **pool_out)
+static tarn_status share_and_open(tarn_pool_options *options, const tarn_backend *backend,
+                                  bool owns_backend, tarn_pool **pool_out)
 {
     tarn_status status = share_device(backend, options);
     if (status != TARN_STATUS_OK) return status;
     return tn_pool_life_begin(options, backend, owns_backend, NULL, pool_out);
 }
 
-static tarn_status open_and_begin(tarn_pool_options *options, const struct tn_location *location,
-                                  tarn_pool **pool_out)
+static tarn_status open_with_backend(tarn_pool_options *options, const struct tn_location *location,
+                                     tarn_pool **pool_out)
 {
-    if (options->backend) return begin(options, options->backend, false, pool_out);
+    if (options->backend) return share_and_open(options, options->backend, false, pool_out);
     tarn_backend backend;
     tarn_status status = tarn_backend_open(location->device, location->kind, &backend);
     if (status != TARN_STATUS_OK) return status;
-    status = begin(options, &backend, true, pool_out);
+    status = share_and_open(options, &backend, true, pool_out);
     if (status != TARN_STATUS_OK) tarn_backend_close(&backend);
     return status;
 }
 
-static tarn_status create(tarn_pool_options *options, const struct tn_location *location,
-                          tarn_pool **pool_out)
+static tarn_status check_and_open(tarn_pool_options *options, const struct tn_location *location,
+                                  tarn_pool **pool_out)
 {
     tarn_status status = tn_check_options(options);
     if (status == TARN_STATUS_OK) status = tn_environment_read_reports();
     if (status != TARN_STATUS_OK) return status;
     tn_recording_read_environment();
     if (options->passes_through) *options = tn_pool_life_options_passing_through(options);
-    status = open_and_begin(options, location, pool_out);
-    if (status == TARN_STATUS_OK && tn_log_is_on(TARN_LOG_LEVEL_INFO))
-        tn_life_log_created(*pool_out, options);
-    return status;
+    return open_with_backend(options, location, pool_out);
 }
 
-tarn_status tn_create_pool(const tarn_pool_options *options, const struct tn_location *location,
-                           tarn_pool **pool_out)
+tarn_status tn_create_begin(const tarn_pool_options *options, const struct tn_location *location,
+                            struct tn_creation *creation_out)
 {
     struct tn_environment environment = {
         .options = *options,
@@ -123,6 +119,15 @@ tarn_status tn_create_pool(const tarn_pool_options *options, const struct tn_loc
                              ? tn_environment_read(&environment)
                              : tn_environment_read_disable(&environment.options.passes_through);
     if (status != TARN_STATUS_OK) return status;
-    status = create(&environment.options, location ? location : &environment.location, pool_out);
+    status = check_and_open(&environment.options, location ? location : &environment.location,
+                            &creation_out->pool);
+    creation_out->options = environment.options;
+    return options->reads_environment ? fail_with_variables(status) : status;
+}
+
+tarn_status tn_create_finish(const struct tn_creation *creation)
+{
+    const tarn_pool_options *options = &creation->options;
+    tarn_status status = tn_pool_life_take_initial(creation->pool, options);
     return options->reads_environment ? fail_with_variables(status) : status;
 }

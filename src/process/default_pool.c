@@ -9,6 +9,9 @@
  * The vendor is asked each time, because a thread may set another device at any moment. A free finds the pool by the
  * address.
  *
+ * A pool is created under the lock, and is in the list before a function of the program is told of its first memory;
+ * then the lock is let go. A pool that is destroyed has left the list before. So these functions run with no lock held.
+ *
  * The end of the process does not destroy these pools: the vendor's runtime may have ended by then, and the system
  * takes the memory back anyway.
  *
@@ -24,6 +27,7 @@
 #include "../core/api/checks.h"
 #include "../core/care/debug_pool.h"
 #include "../core/care/leak_report.h"
+#include "../core/care/pool_life.h"
 #include "../core/care/pool_registry.h"
 
 #include "create.h"
@@ -39,6 +43,9 @@ static bool parent_had_pool;           /* set only in a forked child, before it 
 static tarn_pool_options configured;   /* by tarn_default_pool_configure; under the lock */
 static char configured_name[TARN_LABEL_BYTES_MAX + 1];
 static bool is_configured;
+
+/* The pool that the thread creates, until it is in the list; the thread holds the lock. */
+static _Thread_local const struct tn_creation *unlisted;
 
 /* The pool that served the thread last, if there are several devices. May have been destroyed since. */
 static _Thread_local tarn_pool *last;
@@ -98,35 +105,66 @@ static tarn_pool_options options_of_a_pool(void)
     return options;
 }
 
-static tarn_status create(const struct tn_location *location, tarn_pool **pool_out)
+/* Ends the part of a creation that is under the lock. */
+static void list_and_unlock(void)
 {
     TN_ASSERT(tn_mutex_is_held(&lock));
-    if (!watches_forks)
-        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to watch for forks");
-    const tarn_pool_options options = options_of_a_pool();
-    tarn_pool *pool;
-    tarn_status status = tn_create_pool(&options, location, &pool);
-    if (status != TARN_STATUS_OK) return status;
-    pool->is_process_wide = true;
-    pool->succeeds_parent = parent_had_pool;
-    pool->location = *location;
+    tarn_pool *pool = unlisted->pool;
+    if (tn_log_is_on(TARN_LOG_LEVEL_INFO)) tn_life_log_created(pool, &unlisted->options);
     tn_life_log_name_process_wide(pool);
+    pool->is_process_wide = true;
     pool->next_process_wide = atomic_load(&newest);
     atomic_store(&newest, pool);
-    *pool_out = pool;
-    return TARN_STATUS_OK;
+    unlisted = NULL;
+    unlock_pools();
+}
+
+/* For the function of the program. The options do not change while there is a process-wide pool. */
+static void note_created(void *user, void *base, size_t size_bytes, uint64_t id)
+{
+    if (unlisted) list_and_unlock();
+    if (configured.on_static_pool_created)
+        configured.on_static_pool_created(user, base, size_bytes, id);
+}
+
+/* Requires the lock, and lets it go. Once other threads may have got the pool, it stays, whatever happens. */
+static tarn_status create(const struct tn_location *location, tarn_pool **pool_out)
+{
+    tarn_pool_options options = options_of_a_pool();
+    struct tn_creation creation;
+    if (options.on_static_pool_created || options.on_static_pool_destroyed)
+        options.on_static_pool_created = note_created;
+    tarn_status status = tn_create_begin(&options, location, &creation);
+    if (status != TARN_STATUS_OK) {
+        unlock_pools();
+        return status;
+    }
+    creation.pool->succeeds_parent = parent_had_pool;
+    creation.pool->location = *location;
+    unlisted = &creation;
+    status = tn_create_finish(&creation);
+    if (unlisted && status == TARN_STATUS_OK) {
+        list_and_unlock();
+    } else if (unlisted) {
+        unlisted = NULL;
+        tn_pool_life_undo(creation.pool);
+        unlock_pools();
+    }
+    if (status == TARN_STATUS_OK) *pool_out = creation.pool;
+    return status;
 }
 
 static TN_COLD tarn_status create_unless_there(const struct tn_location *location,
                                                tarn_pool **pool_out)
 {
-    tarn_status status = TARN_STATUS_OK;
     lock_pools();
     tarn_pool *pool = find(location);
-    if (!pool) status = create(location, &pool);
+    if (!pool && watches_forks) return create(location, pool_out);
     unlock_pools();
-    if (status == TARN_STATUS_OK) *pool_out = pool;
-    return status;
+    if (!pool)
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to watch for forks");
+    *pool_out = pool;
+    return TARN_STATUS_OK;
 }
 
 /* Host memory is on no device. */
@@ -155,9 +193,11 @@ tarn_status tarn_device_pool(int device, tarn_memory_kind kind, tarn_pool **pool
 static tarn_status find_target(struct tn_location *location_out)
 {
     struct tn_environment environment = {
-        .options = options_of_a_pool(),
         .location = { TARN_DEVICE_CURRENT, TARN_MEMORY_KIND_DEVICE },
     };
+    lock_pools();
+    environment.options = options_of_a_pool();
+    unlock_pools();
     tarn_status status = tn_environment_read(&environment);
     if (status != TARN_STATUS_OK) return status;
     int device_count = 1;
@@ -170,30 +210,31 @@ static tarn_status find_target(struct tn_location *location_out)
     return TARN_STATUS_OK;
 }
 
-static tarn_status create_for_thread_locked(tarn_pool **pool_out)
+/* Later calls find the pool faster, unless it has left the list, in a child for example. */
+static void remember(const struct tn_location *location, bool follows, tarn_pool *pool)
 {
-    struct tn_location location;
-    tarn_status status = find_target(&location);
-    if (status != TARN_STATUS_OK) return status;
-    bool follows = location.device == TARN_DEVICE_CURRENT;
-    if (follows) status = tarn_backend_current_device(&location.device);
-    if (status != TARN_STATUS_OK) return status;
-    tarn_pool *pool = find(&location);
-    if (!pool) status = create(&location, &pool);
-    if (status != TARN_STATUS_OK) return status;
-    followed_kind = location.kind;
-    atomic_store(&follows_device, follows);
-    if (!follows) atomic_store(&only, pool);
-    *pool_out = pool;
-    return TARN_STATUS_OK;
+    lock_pools();
+    if (find(location) == pool) {
+        followed_kind = location->kind;
+        atomic_store(&follows_device, follows);
+        if (!follows) atomic_store(&only, pool);
+    }
+    unlock_pools();
 }
 
 static TN_COLD tarn_status create_for_thread(tarn_pool **pool_out)
 {
-    lock_pools();
-    tarn_status status = create_for_thread_locked(pool_out);
-    unlock_pools();
-    return status;
+    struct tn_location location;
+    tarn_pool *pool = NULL;
+    tarn_status status = find_target(&location);
+    if (status != TARN_STATUS_OK) return status;
+    bool follows = location.device == TARN_DEVICE_CURRENT;
+    if (follows) status = tarn_backend_current_device(&location.device);
+    if (status == TARN_STATUS_OK) status = create_unless_there(&location, &pool);
+    if (status != TARN_STATUS_OK) return status;
+    remember(&location, follows, pool);
+    *pool_out = pool;
+    return TARN_STATUS_OK;
 }
 
 static bool is_usable(const tarn_pool *pool)
@@ -320,22 +361,29 @@ tarn_status tarn_default_pool_configure(const tarn_pool_options *given)
     return status;
 }
 
-/* Ends all process-wide pools by one of the functions below. Afterwards there is none. */
-static void end_all(tarn_status (*end)(tarn_pool *pool))
+/* The newest of a list of process-wide pools that others cannot find any more. Requires the lock. */
+static tarn_pool *take_all(void)
 {
     TN_ASSERT(tn_mutex_is_held(&lock));
-    for (tarn_pool *pool = atomic_load(&newest), *next; pool; pool = next) {
-        next = pool->next_process_wide;
+    tarn_pool *taken = atomic_load(&newest);
+    for (tarn_pool *pool = taken; pool; pool = pool->next_process_wide)
         pool->is_process_wide = false;
-        (void)end(pool); /* only live allocations or a process-wide pool could be refused */
-    }
     forget_all();
+    return taken;
 }
 
-static tarn_leaks sum_leaks(void)
+static void end_all(tarn_pool *taken, tarn_status (*end)(tarn_pool *pool))
+{
+    for (tarn_pool *pool = taken, *next; pool; pool = next) {
+        next = pool->next_process_wide;
+        (void)end(pool); /* only live allocations could be refused */
+    }
+}
+
+static tarn_leaks sum_leaks(tarn_pool *first)
 {
     tarn_leaks sum = TARN_LEAKS_INIT;
-    for (tarn_pool *pool = atomic_load(&newest); pool; pool = pool->next_process_wide) {
+    for (tarn_pool *pool = first; pool; pool = pool->next_process_wide) {
         tarn_leaks leaks = tn_debug_leaks(pool);
         sum.allocation_count += leaks.allocation_count;
         sum.requested_bytes += leaks.requested_bytes;
@@ -346,18 +394,15 @@ static tarn_leaks sum_leaks(void)
 
 tarn_status tarn_default_pool_destroy(void)
 {
-    tarn_status status = TARN_STATUS_OK;
     lock_pools();
-    size_t live_count = sum_leaks().allocation_count;
-    if (live_count == 0) {
-        end_all(tarn_pool_destroy);
-    } else {
-        status = tn_fail(TARN_STATUS_LIVE_REGIONS,
-                         "the process-wide pools still have %zu live allocation%s", live_count,
-                         live_count == 1 ? "" : "s");
-    }
+    size_t live_count = sum_leaks(atomic_load(&newest)).allocation_count;
+    tarn_pool *taken = live_count == 0 ? take_all() : NULL;
     unlock_pools();
-    return status;
+    end_all(taken, tarn_pool_destroy);
+    if (live_count == 0) return TARN_STATUS_OK;
+    return tn_fail(TARN_STATUS_LIVE_REGIONS,
+                   "the process-wide pools still have %zu live allocation%s", live_count,
+                   live_count == 1 ? "" : "s");
 }
 
 static tarn_status destroy_forced(tarn_pool *pool)
@@ -366,15 +411,23 @@ static tarn_status destroy_forced(tarn_pool *pool)
 }
 
 /* Reports of a pool without live allocations would only say so. */
-static tarn_status report_all(FILE *report)
+static tarn_status report_all(tarn_pool *first, FILE *report)
 {
     tarn_status status = TARN_STATUS_OK;
-    for (tarn_pool *pool = atomic_load(&newest); pool; pool = pool->next_process_wide) {
+    for (tarn_pool *pool = first; pool; pool = pool->next_process_wide) {
         if (tn_debug_leaks(pool).allocation_count == 0) continue;
         tarn_status written = tn_leak_report_write(pool, report);
         if (status == TARN_STATUS_OK) status = written;
     }
     return status;
+}
+
+static tarn_pool *lock_and_take_all(void)
+{
+    lock_pools();
+    tarn_pool *taken = take_all();
+    unlock_pools();
+    return taken;
 }
 
 tarn_status tarn_default_pool_destroy_forced(FILE *report, tarn_leaks *leaks_out)
@@ -385,19 +438,16 @@ tarn_status tarn_default_pool_destroy_forced(FILE *report, tarn_leaks *leaks_out
                                        sizeof *leaks_out, TARN_STATUS_INVALID_ARGUMENT);
     }
     if (status != TARN_STATUS_OK) return status;
-    lock_pools();
-    const tarn_leaks leaks = sum_leaks();
-    if (report) status = report_all(report);
-    end_all(destroy_forced);
-    unlock_pools();
+    tarn_pool *taken = lock_and_take_all();
+    const tarn_leaks leaks = sum_leaks(taken);
+    if (report) status = report_all(taken, report);
+    end_all(taken, destroy_forced);
     if (leaks_out) *leaks_out = leaks;
     return status;
 }
 
 tarn_status tarn_default_pool_abandon(void)
 {
-    lock_pools();
-    end_all(tarn_pool_abandon);
-    unlock_pools();
+    end_all(lock_and_take_all(), tarn_pool_abandon);
     return TARN_STATUS_OK;
 }

@@ -316,6 +316,46 @@ static void a_failed_creation_leaves_nothing_behind(void **state)
     assert_true(n > 5);
 }
 
+static void count_call(void *user, void *base, size_t size_bytes, uint64_t id)
+{
+    ++*(unsigned *)user;
+}
+
+/* Other threads may have got the pool while the function ran. */
+static void a_creation_that_fails_after_a_function_has_run_leaves_a_pool_that_works(void **state)
+{
+    if (!has_device()) skip();
+    unsigned told_count = 0, gone_count = 0, late_failure_count = 0;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.takes_initial_at_once = true;
+    options.on_static_pool_destroyed = count_call;
+    bool has_failed = true;
+    for (unsigned n = 1; has_failed; n++) {
+        void *address;
+        options.on_static_pool_created = n % 2 ? count_call : NULL;
+        options.user = n % 2 ? &told_count : &gone_count;
+        expect_ok(tarn_default_pool_configure(&options));
+        told_count = gone_count = 0;
+        host_memory_faults_begin(n);
+        tarn_status status = tarn_malloc(1, &address);
+        has_failed = host_memory_faults_end();
+        bool is_refused = status != TARN_STATUS_OK;
+        assert_true(has_failed || !is_refused);
+        bool is_gone = is_refused && (told_count == 2 || gone_count == 1);
+        if (is_gone) {
+            tarn_pool *pool = default_pool();
+            late_failure_count++;
+            expect_ok(tarn_pool_check(pool));
+            assert_int_equal(stats_of(pool).footprint_bytes, 0);
+        }
+        if (is_refused) expect_ok(tarn_malloc(1, &address));
+        expect_ok(tarn_free(address));
+        expect_ok(tarn_default_pool_destroy());
+    }
+    assert_true(late_failure_count > 0);
+    expect_ok(tarn_default_pool_configure(NULL));
+}
+
 static void null_is_refused(void **state)
 {
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_default_pool(NULL));
@@ -361,6 +401,7 @@ int main(void)
         CASE(a_value_that_does_not_parse_is_named_by_every_call),
         CASE(a_device_that_is_not_there_is_an_error),
         CASE(a_failed_creation_leaves_nothing_behind),
+        CASE(a_creation_that_fails_after_a_function_has_run_leaves_a_pool_that_works),
         CASE(null_is_refused),
         CASE(threads_that_come_at_once_get_one_pool),
     };

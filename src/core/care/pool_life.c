@@ -27,11 +27,7 @@ tarn_status tn_pool_life_begin(const tarn_pool_options *options, const tarn_back
     tn_pool_set_care(pool, TN_CARE_CALLERS, pool->notes_callers);
     if (options->contiguous) status = tn_pool_reserve_range(pool, options);
     if (status != TARN_STATUS_OK) goto no_memory;
-    if (address) {
-        status = tn_pool_take_over(pool, address, options->initial_bytes);
-    } else if (options->takes_initial_at_once) {
-        status = tn_pool_take_initial(pool, options->initial_bytes);
-    }
+    if (address) status = tn_pool_take_over(pool, address, options->initial_bytes);
     if (status != TARN_STATUS_OK) goto no_memory;
     tn_pool_registry_open(pool);
     tn_recording_set_care(pool);
@@ -45,6 +41,20 @@ no_memory:
 no_pool:
     tn_pool_registry_return_handle(pool);
     return status;
+}
+
+tarn_status tn_pool_life_take_initial(tarn_pool *pool, const tarn_pool_options *options)
+{
+    return options->takes_initial_at_once ? tn_pool_take_initial(pool, options->initial_bytes)
+                                          : TARN_STATUS_OK;
+}
+
+void tn_pool_life_undo(tarn_pool *pool)
+{
+    tn_pool_registry_close(pool);
+    tn_pool_fini(pool);
+    tn_debug_fini(pool);
+    tn_pool_registry_return_handle(pool);
 }
 
 tarn_pool_options tn_pool_life_options_passing_through(const tarn_pool_options *options)

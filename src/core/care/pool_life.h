@@ -12,9 +12,16 @@
 
 /* Opens a pool on a backend, with checked options. owns_backend: on success the pool owns the backend, and
  * closes it at its end. If the address is not NULL, the pool is over initial_bytes of the caller's memory
- * there. Errors: those of tarn_pool_create. */
+ * there. Otherwise it has no memory yet, also if the options want it at once. Errors: those of tarn_pool_create. */
 tarn_status tn_pool_life_begin(const tarn_pool_options *options, const tarn_backend *backend,
                                bool owns_backend, void *address, tarn_pool **pool_out);
+
+/* Takes the initial memory of an open pool, if the options want it at once. The functions of the program are told of it.
+ * Errors: those of tarn_pool_create. Then the pool is as before. */
+tarn_status tn_pool_life_take_initial(tarn_pool *pool, const tarn_pool_options *options);
+
+/* Ends an open pool that no thread has got yet. */
+void tn_pool_life_undo(tarn_pool *pool);
 
 /* The options, for a pool that keeps no memory. */
 tarn_pool_options tn_pool_life_options_passing_through(const tarn_pool_options *options);
@@ -22,7 +29,8 @@ tarn_pool_options tn_pool_life_options_passing_through(const tarn_pool_options *
 /* The options, for a pool over the caller's memory, which cannot grow. */
 tarn_pool_options tn_pool_life_options_over(const tarn_pool_options *options, size_t size_bytes);
 
-/* Ends an open pool. While a capture of the process is under way, the memory goes back at its end. fini: tn_pool_fini or tn_pool_abandon. */
+/* Ends an open pool. While a capture of the process is under way, the memory goes back at its end. fini: tn_pool_fini or
+ * tn_pool_abandon. */
 void tn_pool_life_end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool));
 
 /* If no capture is under way in the process: gives back memory, and ends pools, that waited for that. */

@@ -3,7 +3,7 @@
  * pool_initial: the first static pool of a pool that has it from the beginning: acquired at once, whole or
  * not at all, or over the caller's memory.
  *
- * Threads: before another thread knows the pool. Takes both locks itself. Cost: that of the vendor's calls.
+ * Threads: any, but tn_pool_take_over before another thread knows the pool. Takes both locks itself. Cost: that of the vendor's calls.
  */
 #ifndef TN_POOL_INITIAL_H
 #define TN_POOL_INITIAL_H
