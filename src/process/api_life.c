@@ -12,6 +12,7 @@
 #include "environment.h"
 #include "exit_summary.h"
 #include "life_log.h"
+#include "report.h"
 
 tarn_status tarn_pool_create(const tarn_pool_options *given, tarn_pool **pool_out)
 {
@@ -59,11 +60,10 @@ tarn_status tarn_pool_create_over(void *address, size_t size_bytes, const tarn_p
 static void end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool), const char *how)
 {
     bool is_told = tn_log_is_on(TARN_LOG_LEVEL_INFO);
-    bool is_kept = tn_exit_summary_is_requested();
     const struct tn_pool_title title = tn_pool_title(pool);
     tarn_stats stats = TARN_STATS_INIT;
-    if (is_told || is_kept) tn_debug_stats(pool, &stats);
-    if (is_kept) tn_exit_summary_keep(pool, &stats);
+    if (is_told) tn_debug_stats(pool, &stats);
+    if (tn_report_is_table_requested()) tn_exit_summary_keep(pool);
     tn_pool_life_end(pool, fini);
     if (is_told) tn_life_log_ended(&title, &stats, how);
 }

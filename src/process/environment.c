@@ -13,8 +13,7 @@
 #include "../base/text/size_text.h"
 #include "../core/index/free_set.h"
 
-#include "exit_summary.h"
-#include "map_file.h"
+#include "report.h"
 #include "variable_names.h"
 
 /* All variables that tn_environment_read reads. */
@@ -378,7 +377,7 @@ static tarn_status read_stats(void)
     if (!value) return TARN_STATUS_OK;
     if (strcmp(value, "exit") != 0 && (!file || file[0] == '\0'))
         return fail_for(name, value, "exit, nor exit: and the name of a file");
-    tn_exit_summary_request(file);
+    tn_report_request_table(file);
     return TARN_STATUS_OK;
 }
 
@@ -392,7 +391,7 @@ static tarn_status read_map(void)
     const char *file = at_signal ? value + 7 : at_exit ? value + 5 : value;
     if (file[0] == '\0')
         return fail_for(name, value, "the name of a file, nor exit: or signal: and one");
-    tn_map_file_request(file, at_signal);
+    tn_report_request_map(file, at_signal);
     return TARN_STATUS_OK;
 }
 

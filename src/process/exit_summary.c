@@ -3,24 +3,19 @@
 #include "exit_summary.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "../base/arith.h"
-#include "../base/error.h"
-#include "../base/host_memory.h"
-#include "../base/process.h"
 #include "../base/sync.h"
 #include "../base/text/escape.h"
+#include "../core/arenas/gather.h"
 #include "../core/care/debug_pool.h"
 #include "../core/care/pool_registry.h"
 #include "../core/serve/pool_log.h"
-#include "../record/trace_path.h"
 
 #define TITLE_BYTES 96
 
@@ -42,67 +37,6 @@ struct line {
     uint64_t alloc_count, vendor_call_count, failed_count;
     size_t live_bytes, live_bytes_max, held_bytes_max;
 };
-
-/* --- pools that have ended --------------------------------------------------------------------------- */
-
-/* A slot is written once, by one thread, and read when it is whole. */
-static struct {
-    atomic_bool is_whole;
-    struct line line;
-} kept[TN_EXIT_SUMMARY_KEPT_MAX];
-static atomic_size_t kept_count; /* with those that found no slot */
-
-/* Of the pools that found no slot. The sizes at their peaks are those of the largest. */
-static struct {
-    _Atomic uint64_t alloc_count, vendor_call_count, failed_count;
-    atomic_size_t live_bytes, live_bytes_max, held_bytes_max;
-} rest;
-
-static void raise(atomic_size_t *mark, size_t bytes)
-{
-    size_t before = atomic_load(mark);
-    while (before < bytes && !atomic_compare_exchange_weak(mark, &before, bytes))
-        continue;
-}
-
-static void add_to_rest(const struct line *line)
-{
-    atomic_fetch_add(&rest.alloc_count, line->alloc_count);
-    atomic_fetch_add(&rest.vendor_call_count, line->vendor_call_count);
-    atomic_fetch_add(&rest.failed_count, line->failed_count);
-    atomic_fetch_add(&rest.live_bytes, line->live_bytes);
-    raise(&rest.live_bytes_max, line->live_bytes_max);
-    raise(&rest.held_bytes_max, line->held_bytes_max);
-}
-
-static struct line sum_of_rest(void)
-{
-    struct line sum = {
-        .backend = "-",
-        .alloc_count = atomic_load(&rest.alloc_count),
-        .vendor_call_count = atomic_load(&rest.vendor_call_count),
-        .failed_count = atomic_load(&rest.failed_count),
-        .live_bytes = atomic_load(&rest.live_bytes),
-        .live_bytes_max = atomic_load(&rest.live_bytes_max),
-        .held_bytes_max = atomic_load(&rest.held_bytes_max),
-    };
-    snprintf(sum.title, sizeof sum.title, "%zu more (ended)",
-             atomic_load(&kept_count) - TN_EXIT_SUMMARY_KEPT_MAX);
-    return sum;
-}
-
-static void forget_kept(void)
-{
-    for (size_t i = 0; i < TN_EXIT_SUMMARY_KEPT_MAX; i++)
-        atomic_store(&kept[i].is_whole, false);
-    atomic_store(&kept_count, 0);
-    atomic_store(&rest.alloc_count, 0);
-    atomic_store(&rest.vendor_call_count, 0);
-    atomic_store(&rest.failed_count, 0);
-    atomic_store(&rest.live_bytes, 0);
-    atomic_store(&rest.live_bytes_max, 0);
-    atomic_store(&rest.held_bytes_max, 0);
-}
 
 /* --- the line of a pool ------------------------------------------------------------------------------ */
 
@@ -159,12 +93,12 @@ TN_UNSYNCHRONIZED static void add_part(struct line *line, const struct tn_stats 
 }
 
 /* Without locks. In debug mode the pool's own counters have zones and quarantine in them. */
-TN_UNSYNCHRONIZED static struct line look_at(const struct tarn_pool *pool)
+TN_UNSYNCHRONIZED static struct line look_at(const struct tarn_pool *pool, const char *state)
 {
     struct line line = { .number = 0 };
     const struct tn_stats *own = &pool->own.stats;
     const struct tn_debug *debug = pool->debug;
-    set_title(&line, pool, "");
+    set_title(&line, pool, state);
     add_part(&line, own);
     for (uint32_t i = 0; pool->arenas.all && i < TN_ARENA_COUNT; i++) {
         if (pool->arenas.all[i].is_active) add_part(&line, &pool->arenas.all[i].part.stats);
@@ -183,26 +117,65 @@ TN_UNSYNCHRONIZED static struct line look_at(const struct tarn_pool *pool)
     return line;
 }
 
-void tn_exit_summary_keep(const struct tarn_pool *pool, const tarn_stats *stats)
+/* --- pools that have ended --------------------------------------------------------------------------- */
+
+static struct tn_mutex lock = TN_MUTEX_INIT; /* for the threads that end pools */
+
+/* Read without the lock: lines do not change once they are counted. */
+static struct line kept[TN_EXIT_SUMMARY_KEPT_MAX];
+static atomic_size_t ended_count; /* also of pools without a line */
+
+/* The sum of the pools without a line; the sizes at their peaks are those of the largest. Read as it is. */
+static struct line rest;
+
+static void add_to_rest(const struct line *line)
+{
+    rest.alloc_count += line->alloc_count;
+    rest.vendor_call_count += line->vendor_call_count;
+    rest.failed_count += line->failed_count;
+    rest.live_bytes += line->live_bytes;
+    rest.live_bytes_max = tn_max(rest.live_bytes_max, line->live_bytes_max);
+    rest.held_bytes_max = tn_max(rest.held_bytes_max, line->held_bytes_max);
+}
+
+TN_UNSYNCHRONIZED static struct line look_at_rest(size_t pool_count)
 {
     struct line line = {
-        .alloc_count = stats->alloc_count,
-        .vendor_call_count = stats->vendor_alloc_count + stats->vendor_free_count,
-        .failed_count = stats->failed_count,
-        .live_bytes = stats->requested_bytes,
-        .live_bytes_max = stats->requested_bytes_max,
-        .held_bytes_max = stats->footprint_bytes_max,
+        .backend = "-",
+        .alloc_count = rest.alloc_count,
+        .vendor_call_count = rest.vendor_call_count,
+        .failed_count = rest.failed_count,
+        .live_bytes = rest.live_bytes,
+        .live_bytes_max = rest.live_bytes_max,
+        .held_bytes_max = rest.held_bytes_max,
     };
-    size_t slot = atomic_fetch_add(&kept_count, 1);
-    set_title(&line, pool, " (ended)");
-    add_labels(&line, pool);
-    if (slot >= TN_EXIT_SUMMARY_KEPT_MAX) {
-        add_to_rest(&line);
-        return;
-    }
-    kept[slot].line = line;
-    atomic_store_explicit(&kept[slot].is_whole, true, memory_order_release);
+    snprintf(line.title, sizeof line.title, "%zu more (ended)", pool_count);
+    return line;
 }
+
+void tn_exit_summary_keep(struct tarn_pool *pool)
+{
+    tn_pool_lock_and_gather(pool);
+    struct line line = look_at(pool, " (ended)");
+    tn_pool_unlock(pool);
+    tn_mutex_lock(&lock);
+    size_t count = atomic_load(&ended_count);
+    if (count < TN_EXIT_SUMMARY_KEPT_MAX)
+        kept[count] = line;
+    else
+        add_to_rest(&line);
+    atomic_store_explicit(&ended_count, count + 1, memory_order_release);
+    tn_mutex_unlock(&lock);
+}
+
+void tn_exit_summary_forget(void)
+{
+    tn_mutex_init(&lock);
+    atomic_store(&ended_count, 0);
+    rest = (struct line){ .number = 0 };
+}
+
+/* --- pools that are open ----------------------------------------------------------------------------- */
 
 enum found {
     FOUND,
@@ -218,7 +191,7 @@ static enum found find_next_open(struct line *line)
     bool is_pinned;
     while ((is_pinned = tn_pool_registry_try_pin_next(&pool)) && pool) {
         bool is_between = pool->number > line->number && pool->number < next.number;
-        if (is_between && tn_pool_is_open(pool)) next = look_at(pool);
+        if (is_between && tn_pool_is_open(pool)) next = look_at(pool, "");
     }
     if (!is_pinned) return BUSY;
     if (next.number == UINT64_MAX) return FOUND_NONE;
@@ -306,178 +279,58 @@ static void print_line(struct output *output, int title_width, const struct line
         print_label(output, title_width, &line->labels[i]);
 }
 
-/* Calls a function with the lines of pools that have ended, in the order of their ends, and of those that are open, in
- * that of their creation. False: not with all that are open. */
-static bool visit_all(void (*function)(void *state, const struct line *line), void *state)
-{
-    size_t count = atomic_load(&kept_count);
-    for (size_t i = 0; i < tn_min(count, TN_EXIT_SUMMARY_KEPT_MAX); i++) {
-        if (atomic_load_explicit(&kept[i].is_whole, memory_order_acquire))
-            function(state, &kept[i].line);
-    }
-    if (count > TN_EXIT_SUMMARY_KEPT_MAX) {
-        struct line sum = sum_of_rest();
-        function(state, &sum);
-    }
-    struct line open = { .number = 0 };
-    enum found found;
-    while ((found = find_next_open(&open)) == FOUND)
-        function(state, &open);
-    return found != BUSY;
-}
-
-struct widths {
+struct table {
+    struct output output;
+    bool is_measured; /* else lines are counted and their titles measured */
     size_t line_count;
     int title_width;
 };
 
-static void widen(void *state, const struct line *line)
+static void widen(struct table *table, const struct line *line)
 {
-    struct widths *widths = state;
-    widths->line_count++;
-    widths->title_width = (int)tn_max((size_t)widths->title_width, strlen(line->title));
+    table->line_count++;
+    table->title_width = (int)tn_max((size_t)table->title_width, strlen(line->title));
     for (unsigned i = 0; i < line->label_count; i++) {
         size_t width = strlen(tn_label_text(line->labels[i].label)) + 2;
-        widths->title_width = (int)tn_max((size_t)widths->title_width, width);
+        table->title_width = (int)tn_max((size_t)table->title_width, width);
     }
 }
 
-struct table {
-    struct output output;
-    struct widths widths;
-};
-
-static void print_one(void *state, const struct line *line)
+static void visit(struct table *table, const struct line *line)
 {
-    struct table *table = state;
-    print_line(&table->output, table->widths.title_width, line);
+    if (table->is_measured)
+        print_line(&table->output, table->title_width, line);
+    else
+        widen(table, line);
+}
+
+/* Visits the lines of pools that have ended, in the order of their ends, and of those that are open, in that of their
+ * creation. False: not of all that are open. */
+static bool visit_all(struct table *table)
+{
+    size_t count = atomic_load_explicit(&ended_count, memory_order_acquire);
+    for (size_t i = 0; i < tn_min(count, TN_EXIT_SUMMARY_KEPT_MAX); i++)
+        visit(table, &kept[i]);
+    if (count > TN_EXIT_SUMMARY_KEPT_MAX) {
+        struct line sum = look_at_rest(count - TN_EXIT_SUMMARY_KEPT_MAX);
+        visit(table, &sum);
+    }
+    struct line line = { .number = 0 };
+    enum found found;
+    while ((found = find_next_open(&line)) == FOUND)
+        visit(table, &line);
+    return found != BUSY;
 }
 
 int tn_exit_summary_write(int file_descriptor)
 {
-    struct table table = { .output = { .file_descriptor = file_descriptor },
-                           .widths = { .title_width = 4 } };
-    bool has_all = visit_all(widen, &table.widths);
-    if (table.widths.line_count == 0 && has_all) return 0;
-    print_head(&table.output, table.widths.title_width);
-    if (!visit_all(print_one, &table))
+    struct table table = { .output = { .file_descriptor = file_descriptor }, .title_width = 4 };
+    bool has_all = visit_all(&table);
+    if (table.line_count == 0 && has_all) return 0;
+    print_head(&table.output, table.title_width);
+    table.is_measured = true;
+    if (!visit_all(&table))
         print(&table.output, "  not all open pools: a thread holds the lock of their list\n");
     flush(&table.output);
     return table.output.error;
-}
-
-/* --- the request ------------------------------------------------------------------------------------- */
-
-atomic_bool tn_exit_summary_requested;
-
-static struct tn_mutex lock = TN_MUTEX_INIT; /* guards the next two */
-static bool is_settled;                      /* requested, or refused */
-static char path[PATH_MAX]; /* absolute; "": standard error; in a child at first the parent's */
-
-static struct tn_once forks_once = TN_ONCE_INIT;
-static bool watches_forks;
-
-static void after_fork_in_child(void)
-{
-    tn_mutex_init(&lock);
-    is_settled = false;
-    atomic_store(&tn_exit_summary_requested, false);
-    forget_kept();
-}
-
-static void watch_forks(void)
-{
-    watches_forks = tn_process_call_around_forks(NULL, NULL, after_fork_in_child);
-}
-
-static void tell_that_there_is_none(const char *reason)
-{
-    fprintf(stderr, "tarn: TARN_STATS: no table of the pools of process %ld: %s\n", (long)getpid(),
-            reason);
-}
-
-static tarn_status fail_for_memory(void)
-{
-    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory");
-}
-
-/* A file is empty from the first pool on, so that nobody takes an older table for this one. The file of a parent has
- * the tables of its children too. Requires: the lock. */
-static tarn_status begin_file(const char *absolute)
-{
-    size_t bytes = strlen(absolute) + 1;
-    int keeps = strcmp(absolute, path) == 0 ? 0 : O_TRUNC, file = -1;
-    errno = ENAMETOOLONG;
-    if (bytes <= sizeof path) file = open(absolute, O_WRONLY | O_CREAT | O_CLOEXEC | keeps, 0666);
-    if (file < 0)
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be written: %s", absolute,
-                       strerror(errno));
-    close(file);
-    memcpy(path, absolute, bytes);
-    return TARN_STATUS_OK;
-}
-
-/* Requires: the lock. */
-static tarn_status settle_path(const char *pattern)
-{
-    char *absolute, *expanded = tn_trace_path_expand(pattern);
-    if (!expanded) return fail_for_memory();
-    tarn_status status = tn_trace_path_absolute(expanded, &absolute);
-    tn_host_memory_free(expanded);
-    if (status != TARN_STATUS_OK) return status;
-    status = begin_file(absolute);
-    tn_host_memory_free(absolute);
-    return status;
-}
-
-/* Requires: the lock. */
-static void settle(const char *pattern)
-{
-    struct tn_saved_error saved = tn_error_save();
-    tarn_status status = TARN_STATUS_OK;
-    if (!watches_forks)
-        status = fail_for_memory();
-    else if (pattern)
-        status = settle_path(pattern);
-    else
-        path[0] = '\0';
-    if (status != TARN_STATUS_OK) tell_that_there_is_none(tarn_last_error().message);
-    tn_error_restore(&saved);
-    is_settled = true;
-    atomic_store(&tn_exit_summary_requested, status == TARN_STATUS_OK);
-}
-
-void tn_exit_summary_request(const char *pattern)
-{
-    if (tn_exit_summary_is_requested() || getauxval(AT_SECURE) != 0) return;
-    tn_once_call(&forks_once, watch_forks);
-    int cancel_state = tn_thread_begin_uncancelled();
-    tn_mutex_lock(&lock);
-    if (!is_settled) settle(pattern);
-    tn_mutex_unlock(&lock);
-    tn_thread_end_uncancelled(cancel_state);
-}
-
-/* --- the end ------------------------------------------------------------------------------------------ */
-
-/* The path does not change once a table was requested. */
-static int write_to_path(void)
-{
-    int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file < 0) return errno;
-    int error = tn_exit_summary_write(file);
-    bool is_closed = close(file) == 0;
-    return error == 0 && !is_closed ? errno : error;
-}
-
-/* Where standard error takes nothing, nothing more can be said. */
-TN_LAST_DESTRUCTOR static void write_at_exit(void)
-{
-    int error = 0;
-    if (!tn_exit_summary_is_requested()) return;
-    if (path[0] == '\0')
-        (void)tn_exit_summary_write(STDERR_FILENO);
-    else
-        error = write_to_path();
-    if (error != 0) tell_that_there_is_none(strerror(error));
 }

@@ -4,6 +4,7 @@
  * locks that other threads hold for ever. When it is written is tested by tests/life.
  */
 #include "process/exit_summary.h"
+#include "process/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -228,7 +229,7 @@ static void end_many(void *unused)
 {
     char title[32];
     static const char *const names[] = { "a", "b" };
-    tn_exit_summary_request(NULL);
+    tn_report_request_table(NULL);
     for (size_t i = 0; i < TN_EXIT_SUMMARY_KEPT_MAX + 2; i++) {
         tarn_pool *ending;
         options.name = names[i % 2];
@@ -274,7 +275,7 @@ static void *create_and_end(void *unused)
 static void end_at_once(void *unused)
 {
     pthread_t threads[4];
-    tn_exit_summary_request(NULL);
+    tn_report_request_table(NULL);
     for (size_t i = 0; i < 4; i++)
         CHILD_EXPECT(pthread_create(&threads[i], NULL, create_and_end, NULL) == 0);
     for (size_t i = 0; i < 20; i++)
@@ -292,13 +293,13 @@ static void threads_may_end_pools_at_once_while_the_table_is_written(void **stat
 
 static void fork_and_end(void *unused)
 {
-    tn_exit_summary_request(NULL);
-    CHILD_EXPECT(tn_exit_summary_is_requested());
+    tn_report_request_table(NULL);
+    CHILD_EXPECT(tn_report_is_table_requested());
     CHILD_EXPECT(create_and_end(NULL) == NULL);
     CHILD_EXPECT(strstr(table(), "(ended)") != NULL);
     pid_t child = fork();
     if (child == 0) {
-        CHILD_EXPECT(!tn_exit_summary_is_requested());
+        CHILD_EXPECT(!tn_report_is_table_requested());
         CHILD_EXPECT(strcmp(table(), "") == 0);
         _exit(0);
     }
@@ -416,7 +417,7 @@ static void expect_variable_refused(const char *value)
     expect_options_refused(TARN_STATUS_INVALID_ENVIRONMENT, "TARN_STATS is \"");
     expect_message("not exit, nor exit: and the name of a file");
     unsetenv("TARN_STATS");
-    assert_false(tn_exit_summary_is_requested());
+    assert_false(tn_report_is_table_requested());
 }
 
 static void values_that_do_not_parse_are_refused(void **state)
@@ -428,7 +429,7 @@ static void values_that_do_not_parse_are_refused(void **state)
     setenv("TARN_STATS", "", 1);
     create();
     unsetenv("TARN_STATS");
-    assert_false(tn_exit_summary_is_requested());
+    assert_false(tn_report_is_table_requested());
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up_named, tear_down)
