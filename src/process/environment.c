@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* environment: a parser for each kind of value. A variable that is unset or empty changes nothing. */
+/* environment: a parser for each kind of value, and a table of the variables. One that is unset or empty changes nothing. */
 #include "environment.h"
 
 #include <limits.h>
@@ -16,49 +16,10 @@
 #include "report.h"
 #include "variable_names.h"
 
-/* All variables that tn_environment_read reads. */
-static const char *const variables[] = {
-    "TARN_PRESET",
-    "TARN_INITIAL",
-    "TARN_CHUNK",
-    "TARN_LIMIT",
-    "TARN_GROWTH_MAX",
-    "TARN_GROWTH",
-    "TARN_RELEASE",
-    "TARN_VANISH",
-    "TARN_CONTIGUOUS",
-    "TARN_STEP",
-    "TARN_SHAREABLE",
-    "TARN_DISABLE",
-    "TARN_IDENTIFY_STREAMS",
-    "TARN_DEVICE",
-    "TARN_KIND",
-    "TARN_RANKS",
-    "TARN_FIT",
-    "TARN_DEBUG",
-    "TARN_QUARANTINE",
-    "TARN_SLICES",
-    "TARN_ALIGNMENT",
-    "TARN_ZERO_ADDRESS",
-    "TARN_FREE",
-    "TARN_STREAM_SLACK",
-};
-
 static const char *value_of(const char *name)
 {
     const char *value = getenv(name);
     return value && value[0] != '\0' ? value : NULL;
-}
-
-void tn_environment_name_set(char *text, size_t text_bytes)
-{
-    size_t length = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0] && length < text_bytes; i++) {
-        if (!value_of(variables[i])) continue;
-        length += (size_t)snprintf(text + length, text_bytes - length, "%s%s",
-                                   length > 0 ? ", " : "", variables[i]);
-    }
 }
 
 static tarn_status fail_for(const char *name, const char *value, const char *expected)
@@ -67,80 +28,90 @@ static tarn_status fail_for(const char *name, const char *value, const char *exp
                    expected);
 }
 
-static tarn_status read_bytes(const char *name, size_t *bytes)
+/* --- parsers: false, unless the value is one that the table describes ---------------------------------- */
+
+static bool parse_bytes(const char *value, void *bytes)
 {
-    const char *value = value_of(name);
-    if (!value || tn_size_text_parse_bytes(value, bytes)) return TARN_STATUS_OK;
-    return fail_for(name, value, "a number of bytes such as 700M, with K, M, G or T");
+    return tn_size_text_parse_bytes(value, bytes);
 }
 
-static tarn_status read_initial(size_t *initial_bytes)
+static bool parse_quarantine(const char *value, void *bytes)
 {
-    const char *name = "TARN_INITIAL";
-    const char *value = value_of(name);
-    if (!value || tn_size_text_parse_bytes(value, initial_bytes)) return TARN_STATUS_OK;
-    if (strcmp(value, "all") != 0)
-        return fail_for(name, value,
-                        "a number of bytes such as 700M, with K, M, G or T, nor \"all\"");
-    *initial_bytes = TARN_INITIAL_ALL;
-    return TARN_STATUS_OK;
+    return tn_size_text_parse_bytes(value, bytes) && *(size_t *)bytes > 0;
 }
 
-static tarn_status read_switch(const char *name, bool *is_on)
+static bool parse_initial(const char *value, void *bytes)
 {
-    const char *value = value_of(name);
-    if (!value) return TARN_STATUS_OK;
-    if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0) return fail_for(name, value, "0 or 1");
-    *is_on = value[0] == '1';
-    return TARN_STATUS_OK;
+    if (strcmp(value, "all") != 0) return tn_size_text_parse_bytes(value, bytes);
+    *(size_t *)bytes = TARN_INITIAL_ALL;
+    return true;
+}
+
+static bool parse_switch(const char *value, void *is_on)
+{
+    *(bool *)is_on = value[0] == '1';
+    return strcmp(value, "0") == 0 || strcmp(value, "1") == 0;
+}
+
+/* Every pool reads it. "0" leaves the pool's own wish. */
+static bool parse_disable(const char *value, void *passes_through)
+{
+    bool is_on;
+    if (!parse_switch(value, &is_on)) return false;
+    if (is_on) *(bool *)passes_through = true;
+    return true;
 }
 
 /* Sets the options that the preset is about, whatever they were. The variables of single options are read later. */
-static tarn_status read_preset(tarn_pool_options *options)
+static bool parse_preset(const char *value, void *options_of_pool)
 {
     const tarn_pool_options lean = TARN_POOL_OPTIONS_LEAN_INIT;
-    const char *name = "TARN_PRESET";
-    const char *value = value_of(name);
-    if (!value) return TARN_STATUS_OK;
-    if (strcmp(value, "lean") != 0) return fail_for(name, value, "lean");
+    tarn_pool_options *options = options_of_pool;
     options->contiguous = lean.contiguous;
     options->initial_bytes = lean.initial_bytes;
     options->step_bytes = lean.step_bytes;
     options->stream_slack = lean.stream_slack;
     options->growth_bytes_max = lean.growth_bytes_max;
-    return TARN_STATUS_OK;
+    return strcmp(value, "lean") == 0;
 }
 
-/* Requires that the switches which it depends on were read before. */
-static tarn_status read_shareable(tarn_pool_options *options)
+static bool parse_power_of_two(const char *value, size_t min, size_t max, size_t *bytes)
 {
-    const char *name = "TARN_SHAREABLE";
-    tarn_status status = read_switch(name, &options->is_shareable);
-    if (status != TARN_STATUS_OK || !value_of(name) || !options->is_shareable ||
-        options->contiguous || options->passes_through)
-        return status;
-    return tn_fail(TARN_STATUS_INVALID_ENVIRONMENT,
-                   "%s is 1, but TARN_CONTIGUOUS is not, nor is TARN_PRESET \"lean\"", name);
+    return tn_size_text_parse_bytes(value, bytes) && tn_is_power_of_two(*bytes) && *bytes >= min &&
+           *bytes <= max;
 }
 
-static tarn_status read_limit(struct tn_environment *environment)
+static bool parse_chunk(const char *value, void *bytes)
 {
-    const char *name = "TARN_LIMIT";
-    const char *value = value_of(name);
-    size_t bytes;
-    if (!value) return TARN_STATUS_OK;
-    if (tn_size_text_parse_percent(value, &environment->options.limit_percent)) {
-        environment->options.limit_bytes = 0;
-        return TARN_STATUS_OK;
+    return parse_power_of_two(value, TARN_CHUNK_BYTES_MIN, TARN_CHUNK_BYTES_MAX, bytes);
+}
+
+static bool parse_step(const char *value, void *bytes)
+{
+    return tn_size_text_parse_bytes(value, bytes) &&
+           (*(size_t *)bytes == 0 || tn_is_power_of_two(*(size_t *)bytes));
+}
+
+/* Requires that the chunk was read before. */
+static bool parse_alignment(const char *value, void *options_of_pool)
+{
+    tarn_pool_options *options = options_of_pool;
+    return parse_power_of_two(value, TARN_ALIGNMENT_BYTES_MIN, options->chunk_bytes,
+                              &options->alignment_bytes);
+}
+
+/* Requires that the chunk was read before. */
+static bool parse_limit(const char *value, void *options_of_pool)
+{
+    tarn_pool_options *options = options_of_pool;
+    bool is_percent = tn_size_text_parse_percent(value, &options->limit_percent);
+    if (is_percent) {
+        options->limit_bytes = 0;
+        return true;
     }
-    if (!tn_size_text_parse_bytes(value, &bytes) || bytes < environment->options.chunk_bytes) {
-        return fail_for(
-            name, value,
-            "a number of bytes such as 8G, with K, M, G or T, of a chunk or more; nor 1% to 100%");
-    }
-    environment->options.limit_bytes = bytes;
-    environment->options.limit_percent = 0;
-    return TARN_STATUS_OK;
+    options->limit_percent = 0;
+    return tn_size_text_parse_bytes(value, &options->limit_bytes) &&
+           options->limit_bytes >= options->chunk_bytes;
 }
 
 /* Parses 2, 1.5. Not by strtod, which uses the decimal point of the program's locale. */
@@ -161,47 +132,35 @@ static bool parse_factor(const char *text, double *factor_out)
     return *rest == '\0';
 }
 
-static tarn_status read_growth(double *factor)
+static bool parse_growth(const char *value, void *factor)
 {
-    const char *name = "TARN_GROWTH";
-    const char *value = value_of(name);
-    double number;
-    if (!value) return TARN_STATUS_OK;
-    if (!parse_factor(value, &number) || number < 1.0) {
-        return fail_for(name, value, "a factor of 1 or more such as 1.5");
-    }
-    *factor = number;
-    return TARN_STATUS_OK;
+    return parse_factor(value, factor) && *(double *)factor >= 1.0;
 }
 
-static tarn_status read_stream_slack(double *share)
+static bool parse_stream_slack(const char *value, void *share)
 {
-    const char *name = "TARN_STREAM_SLACK";
-    const char *value = value_of(name);
-    double number;
-    if (!value) return TARN_STATUS_OK;
-    if (!parse_factor(value, &number) || number > TARN_STREAM_SLACK_MAX) {
-        return fail_for(name, value, "a share from 0 to 8 such as 0.25");
-    }
-    *share = number;
-    return TARN_STATUS_OK;
+    return parse_factor(value, share) && *(double *)share <= TARN_STREAM_SLACK_MAX;
 }
 
-static tarn_status read_device(int *device)
+static bool parse_int(const char *value, void *number_out)
 {
-    const char *name = "TARN_DEVICE";
-    const char *value = value_of(name);
-    if (!value) return TARN_STATUS_OK;
     size_t number;
     const char *rest;
-    if (!tn_size_text_parse_number(value, &number, &rest) || *rest != '\0' || number > INT_MAX) {
-        return fail_for(name, value, "the number of a device");
-    }
-    *device = (int)number;
-    return TARN_STATUS_OK;
+    if (!tn_size_text_parse_number(value, &number, &rest) || *rest != '\0' || number > INT_MAX)
+        return false;
+    *(int *)number_out = (int)number;
+    return true;
 }
 
-static tarn_status read_kind(tarn_memory_kind *kind)
+static bool parse_ranks(const char *value, void *rank_count)
+{
+    int number;
+    if (!parse_int(value, &number) || number < 1) return false;
+    *(unsigned *)rank_count = (unsigned)number;
+    return true;
+}
+
+static bool parse_kind(const char *value, void *kind)
 {
     static const struct {
         const char *name;
@@ -211,87 +170,27 @@ static tarn_status read_kind(tarn_memory_kind *kind)
         { "shared", TARN_MEMORY_KIND_SHARED }, { "managed", TARN_MEMORY_KIND_SHARED },
         { "host", TARN_MEMORY_KIND_HOST },
     };
-    const char *name = "TARN_KIND";
-    const char *value = value_of(name);
-    if (!value) return TARN_STATUS_OK;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(value, kinds[i].name) != 0) continue;
-        *kind = kinds[i].kind;
-        return TARN_STATUS_OK;
+        *(tarn_memory_kind *)kind = kinds[i].kind;
+        return true;
     }
-    return fail_for(name, value, "device, pinned, shared, managed or host");
+    return false;
 }
 
-static tarn_status read_fit(tarn_fit *fit)
+static bool parse_fit(const char *value, void *fit)
 {
-    const char *name = "TARN_FIT";
-    const char *value = value_of(name);
-    if (!value) return TARN_STATUS_OK;
-    for (tarn_fit known = TARN_FIT_BEST; tn_fit_name(known); known++) {
-        if (strcmp(value, tn_fit_name(known)) != 0) continue;
-        *fit = known;
-        return TARN_STATUS_OK;
-    }
-    return fail_for(name, value, "best_fit, first_fit, segregated_fit or tlsf");
+    tarn_fit known = TARN_FIT_BEST;
+    while (tn_fit_name(known) && strcmp(value, tn_fit_name(known)) != 0)
+        known++;
+    *(tarn_fit *)fit = known;
+    return tn_fit_name(known) != NULL;
 }
 
-static tarn_status read_free(bool *free_waits)
+static bool parse_free(const char *value, void *free_waits)
 {
-    const char *name = "TARN_FREE";
-    const char *value = value_of(name);
-    if (!value) return TARN_STATUS_OK;
-    *free_waits = strcmp(value, "waits") == 0;
-    if (*free_waits || strcmp(value, "orders") == 0) return TARN_STATUS_OK;
-    return fail_for(name, value, "waits, or orders: in the order of one stream");
-}
-
-static tarn_status read_ranks(unsigned *rank_count)
-{
-    const char *name = "TARN_RANKS";
-    const char *value = value_of(name);
-    size_t number;
-    const char *rest;
-    if (!value) return TARN_STATUS_OK;
-    if (!tn_size_text_parse_number(value, &number, &rest) || *rest != '\0' || number < 1 ||
-        number > INT_MAX) {
-        return fail_for(name, value, "a number of ranks, 1 or more");
-    }
-    *rank_count = (unsigned)number;
-    return TARN_STATUS_OK;
-}
-
-static tarn_status read_chunk(size_t *chunk_bytes)
-{
-    tarn_status status = read_bytes("TARN_CHUNK", chunk_bytes);
-    if (status != TARN_STATUS_OK || !value_of("TARN_CHUNK")) return status;
-    if (tn_is_power_of_two(*chunk_bytes) && *chunk_bytes >= TARN_CHUNK_BYTES_MIN &&
-        *chunk_bytes <= TARN_CHUNK_BYTES_MAX) {
-        return TARN_STATUS_OK;
-    }
-    return fail_for("TARN_CHUNK", value_of("TARN_CHUNK"), "a power of two from 256 to 32M");
-}
-
-/* Requires that the chunk was read before. */
-static tarn_status read_alignment(tarn_pool_options *options)
-{
-    const char *name = "TARN_ALIGNMENT";
-    size_t *alignment_bytes = &options->alignment_bytes;
-    tarn_status status = read_bytes(name, alignment_bytes);
-    if (status != TARN_STATUS_OK || !value_of(name)) return status;
-    if (tn_is_power_of_two(*alignment_bytes) && *alignment_bytes >= TARN_ALIGNMENT_BYTES_MIN &&
-        *alignment_bytes <= options->chunk_bytes) {
-        return TARN_STATUS_OK;
-    }
-    return fail_for(name, value_of(name), "a power of two from 16 to the bytes of a chunk");
-}
-
-static tarn_status read_step(size_t *step_bytes)
-{
-    const char *name = "TARN_STEP";
-    tarn_status status = read_bytes(name, step_bytes);
-    if (status != TARN_STATUS_OK || !value_of(name)) return status;
-    if (*step_bytes == 0 || tn_is_power_of_two(*step_bytes)) return status;
-    return fail_for(name, value_of(name), "a power of two such as 64M");
+    *(bool *)free_waits = strcmp(value, "waits") == 0;
+    return *(bool *)free_waits || strcmp(value, "orders") == 0;
 }
 
 static unsigned debug_flag_of(const char *name, size_t length)
@@ -312,41 +211,114 @@ static unsigned debug_flag_of(const char *name, size_t length)
     return 0;
 }
 
-/* Parses a list of flags, separated by commas. */
-static tarn_status read_debug(unsigned *debug)
+/* A list of flags, separated by commas. */
+static bool parse_debug(const char *value, void *debug)
 {
-    const char *name = "TARN_DEBUG";
-    const char *value = value_of(name);
     unsigned flags = 0;
-    if (!value) return TARN_STATUS_OK;
     for (const char *rest = value; rest; rest = *rest == ',' ? rest + 1 : NULL) {
         size_t length = strcspn(rest, ",");
         unsigned flag = debug_flag_of(rest, length);
-        if (flag == 0)
-            return fail_for(name, value,
-                            "a list, with commas, of sites, zones, poison, quarantine");
+        if (flag == 0) return false;
         flags |= flag;
         rest += length;
     }
-    *debug = flags;
-    return TARN_STATUS_OK;
+    *(unsigned *)debug = flags;
+    return true;
 }
 
-static tarn_status read_quarantine(size_t *quarantine_bytes)
+/* --- options of a pool --------------------------------------------------------------------------------- */
+
+#define OPTIONS       offsetof(struct tn_environment, options)
+#define OPTION(field) offsetof(struct tn_environment, options.field)
+#define BYTES         "a number of bytes such as 700M, with K, M, G or T"
+#define SWITCH        "0 or 1"
+
+/* In the order in which they are read. */
+static const struct variable {
+    const char *name;
+    bool (*parse)(const char *value, void *target);
+    size_t target; /* in struct tn_environment */
+    const char *expected;
+} variables[] = {
+    { "TARN_PRESET", parse_preset, OPTIONS, "lean" },
+    { "TARN_INITIAL", parse_initial, OPTION(initial_bytes), BYTES ", nor \"all\"" },
+    { "TARN_CHUNK", parse_chunk, OPTION(chunk_bytes), "a power of two from 256 to 32M" },
+    { "TARN_ALIGNMENT", parse_alignment, OPTIONS,
+      "a power of two from 16 to the bytes of a chunk" },
+    { "TARN_LIMIT", parse_limit, OPTIONS,
+      "a number of bytes such as 8G, with K, M, G or T, of a chunk or more; nor 1% to 100%" },
+    { "TARN_GROWTH_MAX", parse_bytes, OPTION(growth_bytes_max), BYTES },
+    { "TARN_GROWTH", parse_growth, OPTION(growth_factor), "a factor of 1 or more such as 1.5" },
+    { "TARN_RELEASE", parse_bytes, OPTION(release_threshold_bytes), BYTES },
+    { "TARN_VANISH", parse_switch, OPTION(returns_when_empty), SWITCH },
+    { "TARN_CONTIGUOUS", parse_switch, OPTION(contiguous), SWITCH },
+    { "TARN_STEP", parse_step, OPTION(step_bytes), "a power of two such as 64M" },
+    { "TARN_DISABLE", parse_disable, OPTION(passes_through), SWITCH },
+    { "TARN_SHAREABLE", parse_switch, OPTION(is_shareable), SWITCH },
+    { "TARN_IDENTIFY_STREAMS", parse_switch, OPTION(identifies_streams), SWITCH },
+    { "TARN_FREE", parse_free, OPTION(free_waits), "waits, or orders: in the order of one stream" },
+    { "TARN_STREAM_SLACK", parse_stream_slack, OPTION(stream_slack),
+      "a share from 0 to 8 such as 0.25" },
+    { "TARN_DEVICE", parse_int, offsetof(struct tn_environment, location.device),
+      "the number of a device" },
+    { "TARN_KIND", parse_kind, offsetof(struct tn_environment, location.kind),
+      "device, pinned, shared, managed or host" },
+    { "TARN_RANKS", parse_ranks, OPTION(rank_count), "a number of ranks, 1 or more" },
+    { "TARN_FIT", parse_fit, OPTION(fit), "best_fit, first_fit, segregated_fit or tlsf" },
+    { "TARN_DEBUG", parse_debug, OPTION(debug),
+      "a list, with commas, of sites, zones, poison, quarantine" },
+    { "TARN_QUARANTINE", parse_quarantine, OPTION(quarantine_bytes), "1 byte or more" },
+    { "TARN_SLICES", parse_switch, OPTION(slices), SWITCH },
+    { "TARN_ZERO_ADDRESS", parse_switch, OPTION(zero_has_address), SWITCH },
+};
+
+enum {
+    VARIABLE_COUNT = sizeof variables / sizeof variables[0]
+};
+
+void tn_environment_name_set(char *text, size_t text_bytes)
 {
-    const char *name = "TARN_QUARANTINE";
-    tarn_status status = read_bytes(name, quarantine_bytes);
-    if (status != TARN_STATUS_OK || !value_of(name) || *quarantine_bytes > 0) return status;
-    return fail_for(name, value_of(name), "1 byte or more");
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < VARIABLE_COUNT && length < text_bytes; i++) {
+        if (!value_of(variables[i].name)) continue;
+        length += (size_t)snprintf(text + length, text_bytes - length, "%s%s",
+                                   length > 0 ? ", " : "", variables[i].name);
+    }
+}
+
+static tarn_status check_shareable(const tarn_pool_options *options)
+{
+    if (!value_of("TARN_SHAREABLE") || !options->is_shareable || options->contiguous ||
+        options->passes_through)
+        return TARN_STATUS_OK;
+    return tn_fail(TARN_STATUS_INVALID_ENVIRONMENT,
+                   "TARN_SHAREABLE is 1, but TARN_CONTIGUOUS is not, nor is TARN_PRESET \"lean\"");
+}
+
+tarn_status tn_environment_read(struct tn_environment *given)
+{
+    struct tn_environment environment = *given;
+    tn_variable_names_check(); /* before a name that is right fails for a value */
+    for (size_t i = 0; i < VARIABLE_COUNT; i++) {
+        const struct variable *variable = &variables[i];
+        const char *value = value_of(variable->name);
+        if (value && !variable->parse(value, (char *)&environment + variable->target))
+            return fail_for(variable->name, value, variable->expected);
+    }
+    tarn_status status = check_shareable(&environment.options);
+    if (status == TARN_STATUS_OK) *given = environment;
+    return status;
 }
 
 tarn_status tn_environment_read_disable(bool *passes_through)
 {
-    bool is_on = false;
-    tarn_status status = read_switch("TARN_DISABLE", &is_on);
-    if (is_on) *passes_through = true;
-    return status;
+    const char *name = "TARN_DISABLE", *value = value_of(name);
+    return !value || parse_disable(value, passes_through) ? TARN_STATUS_OK
+                                                          : fail_for(name, value, SWITCH);
 }
+
+/* --- reports ------------------------------------------------------------------------------------------- */
 
 static tarn_status read_log(void)
 {
@@ -401,43 +373,4 @@ tarn_status tn_environment_read_reports(void)
     tarn_status status = read_log();
     if (status == TARN_STATUS_OK) status = read_stats();
     return status == TARN_STATUS_OK ? read_map() : status;
-}
-
-tarn_status tn_environment_read(struct tn_environment *given)
-{
-    struct tn_environment environment = *given;
-    tn_variable_names_check(); /* before a name that is right fails for a value */
-    tarn_status status = read_preset(&environment.options);
-    if (status == TARN_STATUS_OK) status = read_initial(&environment.options.initial_bytes);
-    if (status == TARN_STATUS_OK) status = read_chunk(&environment.options.chunk_bytes);
-    if (status == TARN_STATUS_OK) status = read_alignment(&environment.options);
-    if (status == TARN_STATUS_OK) status = read_limit(&environment);
-    if (status == TARN_STATUS_OK)
-        status = read_bytes("TARN_GROWTH_MAX", &environment.options.growth_bytes_max);
-    if (status == TARN_STATUS_OK) status = read_growth(&environment.options.growth_factor);
-    if (status == TARN_STATUS_OK)
-        status = read_bytes("TARN_RELEASE", &environment.options.release_threshold_bytes);
-    if (status == TARN_STATUS_OK)
-        status = read_switch("TARN_VANISH", &environment.options.returns_when_empty);
-    if (status == TARN_STATUS_OK)
-        status = read_switch("TARN_CONTIGUOUS", &environment.options.contiguous);
-    if (status == TARN_STATUS_OK) status = read_step(&environment.options.step_bytes);
-    if (status == TARN_STATUS_OK)
-        status = tn_environment_read_disable(&environment.options.passes_through);
-    if (status == TARN_STATUS_OK) status = read_shareable(&environment.options);
-    if (status == TARN_STATUS_OK)
-        status = read_switch("TARN_IDENTIFY_STREAMS", &environment.options.identifies_streams);
-    if (status == TARN_STATUS_OK) status = read_free(&environment.options.free_waits);
-    if (status == TARN_STATUS_OK) status = read_stream_slack(&environment.options.stream_slack);
-    if (status == TARN_STATUS_OK) status = read_device(&environment.location.device);
-    if (status == TARN_STATUS_OK) status = read_kind(&environment.location.kind);
-    if (status == TARN_STATUS_OK) status = read_ranks(&environment.options.rank_count);
-    if (status == TARN_STATUS_OK) status = read_fit(&environment.options.fit);
-    if (status == TARN_STATUS_OK) status = read_debug(&environment.options.debug);
-    if (status == TARN_STATUS_OK) status = read_quarantine(&environment.options.quarantine_bytes);
-    if (status == TARN_STATUS_OK) status = read_switch("TARN_SLICES", &environment.options.slices);
-    if (status == TARN_STATUS_OK)
-        status = read_switch("TARN_ZERO_ADDRESS", &environment.options.zero_has_address);
-    if (status == TARN_STATUS_OK) *given = environment;
-    return status;
 }
