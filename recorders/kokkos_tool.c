@@ -3,8 +3,8 @@
  * kokkos_tool: a library of Kokkos Tools. Kokkos calls it after each allocation and before each deallocation,
  * with the label of the view and the name of the memory space.
  *
- * Under tarn-record it only writes events, and tarn-record makes the traces. Alone it makes the trace when
- * Kokkos is finalized: in TARN_KOKKOS_TRACE, or kokkos-<process>.trace.gz.
+ * It writes events: under tarn-record, which makes the traces, or alone into the file of TARN_KOKKOS_TRACE, or
+ * kokkos-<process>.trace.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,12 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/host_memory.h"
 #include "base/sync.h"
 #include "base/text/escape.h"
 #include "record/recorder.h"
 #include "record/trace_path.h"
-#include "record/trace_writer.h"
 
 #include "process_recording.h"
 
@@ -42,8 +40,7 @@ static const char source[] = "allocations and deallocations of Kokkos, by its to
 static struct tn_mutex lock = TN_MUTEX_INIT; /* for adding spaces */
 static struct space spaces[SPACES_MAX];
 static atomic_uint space_count;
-static char *own_path; /* of the trace, without tarn-record; this and the next are never freed */
-static char *own_event_path;
+static char *own_path; /* of the events, without tarn-record; never freed */
 
 EXPORT void kokkosp_init_library(int load_number, uint64_t interface_version, uint32_t device_count,
                                  void *devices);
@@ -104,37 +101,22 @@ static struct space *find_or_add_space(const struct SpaceHandle *handle)
 
 /* --- without tarn-record -------------------------------------------------------------------------------- */
 
-/* Sets absolute paths: the program may change its folder before it ends. */
-static tarn_status set_own_paths(void)
+static void begin_alone(void)
 {
     const char *pattern = getenv("TARN_KOKKOS_TRACE");
     bool is_set = pattern && pattern[0] != '\0';
-    char *path = tn_trace_path_expand(is_set ? pattern : "kokkos-%p.trace.gz");
-    if (!path) return TARN_STATUS_OUT_OF_HOST_MEMORY;
-    tarn_status status = tn_trace_path_absolute(path, &own_path);
-    tn_host_memory_free(path);
-    if (status != TARN_STATUS_OK) return status;
-    own_event_path = tn_trace_path_of_events(own_path);
-    return own_event_path ? tn_trace_path_check(own_path) : TARN_STATUS_OUT_OF_HOST_MEMORY;
-}
-
-static void begin_alone(void)
-{
-    tarn_status status = set_own_paths();
-    if (status == TARN_STATUS_OK) status = tn_recorder_start(own_event_path, source, false);
-    if (status != TARN_STATUS_OK)
+    own_path = tn_trace_path_expand(is_set ? pattern : "kokkos-%p.trace");
+    if (!own_path)
+        fprintf(stderr, "tarn: nothing is recorded: the host has no memory to record\n");
+    else if (tn_recorder_start(own_path, source, false) != TARN_STATUS_OK)
         fprintf(stderr, "tarn: nothing is recorded: %s\n", tarn_last_error().message);
 }
 
 static void end_alone(void)
 {
-    struct tn_trace_summary summary;
-    if (tn_trace_write(own_event_path, own_path, &summary) == TARN_STATUS_OK) {
-        fprintf(stderr, "tarn: %s has %llu allocations and %llu frees of Kokkos\n", own_path,
-                (unsigned long long)summary.alloc_count, (unsigned long long)summary.free_count);
-    } else {
-        fprintf(stderr, "tarn: %s\n", tarn_last_error().message);
-    }
+    struct tn_recorder_counts counts = tn_recorder_count();
+    fprintf(stderr, "tarn: %s has %llu allocations and frees of Kokkos\n", own_path,
+            (unsigned long long)counts.event_count);
 }
 
 /* --- the interface for Kokkos ------------------------------------------------------------------------- */
@@ -168,7 +150,7 @@ static void tell_what_was_left_out(void)
 
 void kokkosp_finalize_library(void)
 {
-    if (own_event_path && tn_recorder_stop()) end_alone();
+    if (own_path && tn_recorder_stop()) end_alone();
     tell_what_was_left_out();
 }
 

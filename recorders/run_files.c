@@ -9,45 +9,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct kind {
-    const char *suffix;
-    bool is_tarns, is_trace;
-};
-
-/* The longer ones first. */
-static const struct kind kinds[] = {
-    { TN_RUN_FILES_TARN ".gz.events", true, false },
-    { TN_RUN_FILES_TARN ".events", true, false },
-    { TN_RUN_FILES_TARN ".gz", true, true },
-    { TN_RUN_FILES_TARN, true, true },
-    { ".events", false, false },
-};
-
-/* Returns the kind of a file by its name, and writes the length between prefix and suffix. NULL: it is none of ours. */
-static const struct kind *kind_of(const char *name, const char *prefix, size_t *length_out)
+/* Returns whether a file's name ends in `suffix`, with a process before it, whose length it writes. */
+static bool is_named(const char *name, const char *prefix, const char *suffix, size_t *length_out)
 {
-    size_t length = strlen(name), prefix_length = strlen(prefix);
-    if (strncmp(name, prefix, prefix_length) != 0) return NULL;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        size_t suffix_length = strlen(kinds[i].suffix);
-        if (length <= prefix_length + suffix_length ||
-            strcmp(name + length - suffix_length, kinds[i].suffix) != 0)
-            continue;
-        *length_out = length - prefix_length - suffix_length;
-        return &kinds[i];
-    }
-    return NULL;
+    size_t length = strlen(name), prefix_length = strlen(prefix), suffix_length = strlen(suffix);
+    if (strncmp(name, prefix, prefix_length) != 0 || length <= prefix_length + suffix_length ||
+        strcmp(name + length - suffix_length, suffix) != 0)
+        return false;
+    *length_out = length - prefix_length - suffix_length;
+    return true;
 }
 
 static bool add_file(struct tn_run_files *files, const char *folder, const char *name,
-                     const char *process, size_t length, const struct kind *kind)
+                     const char *process, size_t length, bool is_tarns)
 {
     void *grown = realloc(files->files, (files->count + 1) * sizeof *files->files);
     if (!grown) return false;
     files->files = grown;
     struct tn_run_file *file = &files->files[files->count];
     struct stat status;
-    *file = (struct tn_run_file){ .is_tarns = kind->is_tarns, .is_trace = kind->is_trace };
+    *file = (struct tn_run_file){ .is_tarns = is_tarns };
     file->process = strndup(process, length);
     if (!file->process || asprintf(&file->path, "%s/%s", folder, name) < 0) {
         free(file->process);
@@ -79,9 +60,10 @@ bool tn_run_files_find(struct tn_run_files *files, const char *prefix)
     for (const struct dirent *entry = folder ? readdir(folder) : NULL; entry && is_read;
          entry = readdir(folder)) {
         size_t length;
-        const struct kind *kind = kind_of(entry->d_name, name_prefix, &length);
+        bool is_tarns = is_named(entry->d_name, name_prefix, TN_RUN_FILES_TARN, &length);
+        if (!is_tarns && !is_named(entry->d_name, name_prefix, ".events", &length)) continue;
         const char *process = entry->d_name + strlen(name_prefix);
-        if (kind) is_read = add_file(files, folder_path, entry->d_name, process, length, kind);
+        is_read = add_file(files, folder_path, entry->d_name, process, length, is_tarns);
     }
     int error = errno;
     if (folder) closedir(folder);

@@ -3,8 +3,8 @@
  * run_files: the files that the processes of one run have left, and the names of their traces.
  *
  * For `trace.gz`, process 4711 of run 17 leaves trace.gz.17-4711.events. If it uses tarn, tarn leaves
- * trace.gz.17-4711.tarn.gz, which is a whole trace, or trace.gz.17-4711.tarn.gz.events where the process was killed. The
- * largest file of tarn's, or else of all, gets the trace's own name, another one trace.4711.gz.
+ * trace.gz.17-4711.tarn. The largest file of tarn's, or else of all, gets the trace's own name, another one
+ * trace.4711.gz.
  */
 #ifndef TN_RUN_FILES_H
 #define TN_RUN_FILES_H
@@ -12,14 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The part of the names of tarn's files between the process's number and .gz. */
+/* The ending of the names of tarn's files. */
 #define TN_RUN_FILES_TARN ".tarn"
 
 struct tn_run_file {
     char *path;
     char *process; /* its number, and a second number if it executed several programs */
     bool is_tarns; /* written by tarn in the process: what that asked of tarn */
-    bool is_trace; /* else events */
     unsigned long long bytes;
 };
 

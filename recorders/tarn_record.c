@@ -7,9 +7,9 @@
  * end.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +19,12 @@
 
 #include "base/host_memory.h"
 #include "record/trace_path.h"
-#include "record/trace_writer.h"
 #include "tarn/version.h"
 
 #include "launch.h"
 #include "process_recording.h"
 #include "run_files.h"
+#include "trace_file.h"
 
 struct arguments {
     const char *trace_path;
@@ -55,8 +55,9 @@ const char tn_launch_usage[] =
     "                      in device spaces, or in those of TARN_KOKKOS_SPACES (a comma-separated\n"
     "                      list, or all)\n"
     "      --force         replace a trace that exists\n"
-    "      --recover EVENTS  make the trace from the events that a killed process has left, which\n"
-    "                      recorded with TARN_TRACE or tarn_record_start\n"
+    "      --recover EVENTS  make the trace of a file of events, which TARN_TRACE, tarn_record_start\n"
+    "                      or a killed tarn-record has left. The trace takes the place of the events.\n"
+    "                      With -o the events stay; `-o -` is standard output\n"
     "  -h, --help\n"
     "      --version\n"
     "\n"
@@ -145,18 +146,17 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* Makes the trace and removes the events. */
-static enum outcome write_trace(const char *event_path, const char *trace_path)
+/* Makes the trace and removes the events, unless keeps_events. */
+static enum outcome write_trace(const char *event_path, const char *trace_path, bool keeps_events)
 {
     struct tn_trace_summary summary;
-    if (tn_trace_write(event_path, trace_path, &summary) != TARN_STATUS_OK) {
-        fprintf(stderr, "tarn-record: %s\n", tarn_last_error().message);
+    struct tn_failure failure;
+    signal(SIGXFSZ, SIG_IGN); /* the write fails */
+    if (!tn_trace_file_make(event_path, trace_path, keeps_events, &summary, &failure)) {
+        fprintf(stderr, "tarn-record: %s\n", failure.text);
         return OUTCOME_FAILED;
     }
-    if (summary.alloc_count + summary.free_count == 0) {
-        remove_plain(trace_path);
-        return OUTCOME_EMPTY;
-    }
+    if (summary.alloc_count + summary.free_count == 0) return OUTCOME_EMPTY;
     fprintf(stderr,
             "tarn-record: %s: %" PRIu64 " allocation%s and %" PRIu64 " free%s of process %" PRIu64
             ", %" PRIu64 " thread%s, %" PRIu64 " stream%s besides the default one\n",
@@ -187,46 +187,10 @@ static void keep_trace(const struct arguments *arguments, const char *trace_path
     exit(TN_LAUNCH_EXIT_OURS);
 }
 
-/* Into what is no plain file: a device, a pipe, or a link, which all stay. */
-static bool copy_file(const char *from_path, const char *to_path)
-{
-    char bytes[64 << 10];
-    ssize_t count = -1;
-    int from = open(from_path, O_RDONLY | O_CLOEXEC);
-    int to = open(to_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    while (from >= 0 && to >= 0 && (count = read(from, bytes, sizeof bytes)) > 0) {
-        for (ssize_t done = 0, written; done < count; done += written) {
-            written = write(to, bytes + done, (size_t)(count - done));
-            if (written < 0) goto end;
-        }
-    }
-    if (count == 0) count = unlink(from_path);
-end:
-    if (from >= 0) close(from);
-    if (to >= 0 && close(to) != 0) return false;
-    return count == 0;
-}
-
-static bool move_file(const char *from_path, const char *to_path)
-{
-    struct stat status;
-    bool is_replaced = lstat(to_path, &status) != 0 || S_ISREG(status.st_mode);
-    return is_replaced ? rename(from_path, to_path) == 0 : copy_file(from_path, to_path);
-}
-
-/* Gives the trace that tarn has made, in the process, its place. */
-static enum outcome take_trace(const struct tn_run_file *file, const char *trace_path)
-{
-    if (move_file(file->path, trace_path)) return OUTCOME_WRITTEN;
-    fprintf(stderr, "tarn-record: %s cannot be written: %s; the trace is %s\n", trace_path,
-            strerror(errno), file->path);
-    return OUTCOME_FAILED;
-}
-
 static enum outcome take_file(const struct tn_run_file *file, const char *trace_path)
 {
-    enum outcome outcome =
-        file->is_trace ? take_trace(file, trace_path) : write_trace(file->path, trace_path);
+    enum outcome outcome = write_trace(file->path, trace_path, false);
+    if (outcome == OUTCOME_EMPTY) remove_plain(trace_path);
     if (file->is_tarns && outcome == OUTCOME_WRITTEN)
         fprintf(stderr,
                 "tarn-record: process %s uses tarn: %s has what it asked of tarn, by TARN_TRACE\n",
@@ -241,22 +205,24 @@ static bool are_same(const char *one, const char *other)
            a.st_ino == b.st_ino;
 }
 
+/* What tarn-record has left ends in .events; TARN_TRACE names the file as the user does. */
+static char *recovered_trace_path(const char *events)
+{
+    size_t length = strlen(events);
+    if (ends_in(events, ".events")) length -= strlen(".events");
+    return tn_launch_text("%.*s", (int)length, events);
+}
+
 static int recover(const struct arguments *arguments)
 {
     const char *events = arguments->recovered_path;
-    if (!arguments->trace_path && !ends_in(events, ".events"))
-        tn_launch_fail_for_usage(
-            "name the trace with -o: the name of the events does not end in .events");
-    char *trace_path =
-        arguments->trace_path
-            ? tn_launch_text("%s", arguments->trace_path)
-            : tn_launch_text("%.*s", (int)(strlen(events) - strlen(".events")), events);
-    /* A trace over its own events has a message of its own. */
+    char *trace_path = arguments->trace_path ? tn_launch_text("%s", arguments->trace_path)
+                                             : recovered_trace_path(events);
     if (!are_same(events, trace_path)) keep_trace(arguments, trace_path);
-    enum outcome outcome = write_trace(events, trace_path);
+    enum outcome outcome = write_trace(events, trace_path, arguments->trace_path != NULL);
     if (outcome == OUTCOME_EMPTY) fprintf(stderr, "tarn-record: %s has no events\n", events);
     free(trace_path);
-    return outcome == OUTCOME_WRITTEN ? EXIT_SUCCESS : TN_LAUNCH_EXIT_OURS;
+    return outcome == OUTCOME_FAILED ? TN_LAUNCH_EXIT_OURS : EXIT_SUCCESS;
 }
 
 /* If the command could not be run, its message is enough. */
@@ -312,7 +278,7 @@ static size_t write_traces(const struct arguments *arguments, int status, const 
 /* --- running ------------------------------------------------------------------------------------------ */
 
 /* For processes that use tarn, unless the user has a place for their traces. */
-static void set_trace(const struct arguments *arguments, const char *file)
+static void set_trace(const char *file)
 {
     const char *users = getenv("TARN_TRACE");
     if (users && users[0] != '\0') return;
@@ -322,9 +288,7 @@ static void set_trace(const struct arguments *arguments, const char *file)
         *to++ = *from;
     }
     *to = '\0';
-    bool is_compressed = arguments->trace_path == NULL || ends_in(arguments->trace_path, ".gz");
-    char *trace =
-        tn_launch_text("%s-%%p" TN_RUN_FILES_TARN "%s", pattern, is_compressed ? ".gz" : "");
+    char *trace = tn_launch_text("%s-%%p" TN_RUN_FILES_TARN, pattern);
     tn_launch_set("TARN_TRACE", trace);
     free(trace);
     free(pattern);
@@ -349,7 +313,7 @@ static void set_environment(const struct arguments *arguments, const char *file)
         tn_launch_set("KOKKOS_PROFILE_LIBRARY", library);
         free(library);
     } else {
-        set_trace(arguments, file);
+        set_trace(file);
         for (size_t i = 0; i < sizeof preloaded / sizeof *preloaded; i++) {
             char *library = tn_launch_library(preloaded[i]);
             tn_launch_preload(library);

@@ -70,7 +70,7 @@ MAY_INCLUDE = {
     "tests/device_heap": {"base", "device_heap", "public", "device_part", "tests/device_heap", "tests/harness"},
     "tests/device": {"public", "tests/device", "tests/harness"},
     "tests/life": {"public", "tests/life", "tests/harness"},
-    "tests/record": {"public", "tests/record", "tests/harness"},
+    "tests/record": {"base", "record", "public", "recorders", "recorders/convert", "tests/record", "tests/harness"},
     "tests/run": {"public", "run", "recorders:launch", "tests/run", "tests/sim", "tests/harness"},
     "tests/abi": {"public"},
     "tests/api": {"public"},
@@ -82,9 +82,13 @@ MAY_INCLUDE = {
     # The model of the device heap has lanes that are fibers, as the emulation has: these are what both are made of.
     "bench": {"public", "bench", *BENCH_LAYERS, "tests/device_heap:fiber_platform", "tests/device_heap:meetings"},
     "tools": {"public", "tools"},
-    "recorders": {"recorders", "record", "base", "public:status", "public:version"},
+    # What events become. tarn-bench contains it beside libtarn, so it has nothing of base with a state that both show.
+    "recorders/convert": {"recorders/convert", "record:event", "record:recorder", "base:arith", "base:assert",
+                          "base:compiler", "base:escape", "base:host_memory"},
+    "recorders": {"recorders", "recorders/convert", "record", "base", "public:status", "public:version"},
     # A program, and a library over the pools with a backend of its own.
-    "run": {"run", "record", "base", "backend_common", "public", "recorders:launch", "recorders:process_recording"},
+    "run": {"run", "record", "base", "backend_common", "public", "recorders:launch", "recorders:process_recording",
+            "recorders/convert:number_map"},
     "examples": {"public", "bindings", "examples"},
     # Over the public headers alone; they include headers of frameworks and vendors.
     "bindings": {"public", "bindings"},
@@ -94,7 +98,7 @@ for count, layer in enumerate(BENCH_LAYERS, 1):
     MAY_INCLUDE[layer] = {"public", *BENCH_LAYERS[:count]}
 # Text from outside is escaped in one way, and misspelt words are guessed in one way.
 MAY_INCLUDE["bench/common"].add("base:escape")
-MAY_INCLUDE["bench/workloads"] |= {"base:edits", "base:arith"}
+MAY_INCLUDE["bench/workloads"] |= {"base:edits", "base:arith", "recorders/convert:trace_writer"}
 for i, folder in enumerate(CORE):
     MAY_INCLUDE["core/" + folder] = {"core/" + below for below in CORE[:i + 1]} | {"base", "public"}
 MAY_INCLUDE["core/care"].add("record")
@@ -127,6 +131,8 @@ def area_of(path):
         if parts[1] == "core":
             return "/".join(parts[1:3]) if len(parts) > 3 else "core"
         return parts[1] if len(parts) > 2 else path.stem
+    if path.is_relative_to("recorders/convert"):
+        return "recorders/convert"
     if parts[0] == "tests":
         return "/".join(parts[:2]) if len(parts) > 2 else None
     return next((layer for layer in BENCH_LAYERS if path.is_relative_to(layer)), parts[0])
@@ -296,7 +302,9 @@ CLEAN = {
     "tests/harness/faults.c": '#include "harness/faults.h"\n#include "base/assert.h"\n',
     "tests/stress/stress_pool.c": '#include <tarn/backend.h>\n#include "harness/faults.h"\n',
     "bench/main.c": '#include "tarn/backend.h"\n#include "measuring/measure.h"\n#include <cuda_runtime_api.h>\n',
+    "recorders/convert/trace_writer.h": '#include "../../src/record/recorder.h"\n',
     "bench/common/clock.h": "",
+    "bench/workloads/trace_reader.c": '#include "../../recorders/convert/trace_writer.h"\n',
     "bench/measuring/measure.h": '#include "../common/clock.h"\n',
 }
 
@@ -355,6 +363,12 @@ PLANTED = [
     ("examples/first.c", '#include "../src/base/assert.h"', "examples may not include base"),
     ("src/record/recorder.h", '#include "../core/pool/pool.h"', "record may not include core/pool"),
     ("src/record/recorder.h", "#include <cuda.h>", "vendor header <cuda.h> in record"),
+    ("src/record/recorder.h", '#include "../../recorders/convert/trace_writer.h"',
+     "record may not include recorders/convert"),
+    ("recorders/convert/trace_writer.h", '#include "../../src/base/error.h"',
+     "recorders/convert may not include base"),
+    ("bench/common/clock.h", '#include "../../recorders/convert/trace_writer.h"',
+     "bench/common may not include recorders/convert"),
     ("src/device_heap/heap_plan.h", '#include "../core/pool/pool.h"', "device_heap may not include core/pool"),
     ("src/device_heap/heap_plan.h", '#include "tarn/device_heap/platform.cuh"',
      "device_heap may not include device_part"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * trace_reader: reads a recorded trace of allocations, as text or compressed by gzip.
+ * trace_reader: reads a recorded trace of allocations: text, gzip'd text, or events, whose lines are made here.
  *
  * Live ids are kept in the C library's search tree, in records that know their slots. The records of free
  * slots form a list, so that slots stay dense and warm. The recorder's numbers of threads and streams may be
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "../../recorders/convert/trace_writer.h"
 #include "../common/numbers.h"
 #include "numbering.h"
 
@@ -65,6 +66,7 @@ struct reader {
     bool has_event_count; /* whether the metadata says how many there are, and */
     uint64_t event_count_promised;
 
+    bool is_refused; /* a line that was made of events, with the reason set */
     struct tn_reason *reason;
 };
 
@@ -182,11 +184,8 @@ static bool read_metadata(struct reader *reader)
     return true;
 }
 
-static bool read_first_line(struct reader *reader)
+static bool check_first_line(struct reader *reader)
 {
-    bool is_end;
-    if (!read_line(reader, &is_end)) return false;
-    if (is_end) return fail_file(reader, "the file is empty");
     if (strcmp(reader->line, first_line) != 0)
         return fail_line(reader, "the first line of a trace is '%s', and not '%.*s'", first_line,
                          shown(reader->line_length), reader->line);
@@ -296,25 +295,29 @@ static bool note(struct reader *reader, size_t line, struct tn_origin origin)
     return true;
 }
 
-/* Takes the first free slot for the id, unless the id is live. */
-static bool begin_life(struct reader *reader, uint64_t id, uint64_t size_bytes,
-                       struct tn_origin origin, const struct live_id **live_out)
+/* Takes the first free slot for the id. NULL, with the reason set: the id is live, or there is no memory. */
+static const struct live_id *begin_life(struct reader *reader, uint64_t id, uint64_t size_bytes,
+                                        struct tn_origin origin)
 {
-    if (!reader->free_slots && !add_slot(reader)) return false;
+    if (!reader->free_slots && !add_slot(reader)) return NULL;
     struct live_id *live = reader->free_slots;
     live->id = id;
     struct live_id **found = tsearch(live, &reader->live_tree, compare_ids);
-    if (!found) return fail_memory(reader);
-    if (*found != live)
-        return fail_line(reader, "allocates id %" PRIu64 ", which is live since line %zu", id,
-                         (*found)->line);
+    if (!found) {
+        fail_memory(reader);
+        return NULL;
+    }
+    if (*found != live) {
+        fail_line(reader, "allocates id %" PRIu64 ", which is live since line %zu", id,
+                  (*found)->line);
+        return NULL;
+    }
     reader->free_slots = live->next_free;
     live->is_live = true;
     live->line = reader->line_number;
     live->size_bytes = size_bytes;
     live->origin = origin;
-    *live_out = live;
-    return true;
+    return live;
 }
 
 static bool read_alloc(struct reader *reader, const struct field *fields)
@@ -330,10 +333,9 @@ static bool read_alloc(struct reader *reader, const struct field *fields)
                          size_bytes);
 
     struct tn_origin origin;
-    const struct live_id *live = NULL;
-    if (!find_origin(reader, &numbers[2], &origin) ||
-        !begin_life(reader, numbers[0], size_bytes, origin, &live))
-        return false;
+    if (!find_origin(reader, &numbers[2], &origin)) return false;
+    const struct live_id *live = begin_life(reader, numbers[0], size_bytes, origin);
+    if (!live) return false;
     if (!tn_operations_add_alloc(&reader->trace.operations, live->slot, size_bytes))
         return fail_memory(reader);
     return note(reader, reader->line_number, origin);
@@ -389,15 +391,49 @@ static bool has_suffix(const char *text, const char *suffix)
     return length >= suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
 }
 
-static bool read_all_lines(struct reader *reader)
+static bool take_line(struct reader *reader)
 {
-    if (!read_first_line(reader)) return false;
+    if (reader->line_number == 1) return check_first_line(reader);
+    return reader->line[0] == '#' ? read_metadata(reader) : read_event(reader);
+}
+
+static bool read_text(struct reader *reader)
+{
+    errno = 0;
+    reader->file = gzopen(reader->path, "rb");
+    if (!reader->file)
+        return fail_file(reader, errno ? strerror(errno) : "there is not enough host memory");
+    gzbuffer(reader->file, 1 << 17);
+    if (has_suffix(reader->path, ".gz") && gzdirect(reader->file))
+        return fail_file(reader, "is not gzip'd, though its name ends in .gz");
     for (;;) {
         bool is_end;
         if (!read_line(reader, &is_end)) return false;
-        if (is_end) return true;
-        if (!(reader->line[0] == '#' ? read_metadata(reader) : read_event(reader))) return false;
+        if (is_end) return reader->line_number > 1 || fail_file(reader, "the file is empty");
+        if (!take_line(reader)) return false;
     }
+}
+
+/* Takes a line that was made of events; it is shorter than LINE_BYTES_MAX. */
+static bool take_made_line(void *to, const char *line, size_t length)
+{
+    struct reader *reader = to;
+    reader->line_number++;
+    reader->line_length = length - 1;
+    memcpy(reader->line, line, length - 1);
+    reader->line[length - 1] = '\0';
+    reader->is_refused = !take_line(reader);
+    return !reader->is_refused;
+}
+
+static bool read_events(struct reader *reader)
+{
+    const struct tn_trace_sink sink = { take_made_line, reader };
+    struct tn_trace_summary summary;
+    struct tn_failure failure;
+    if (tn_trace_write(reader->path, &sink, &summary, &failure)) return !reader->is_refused;
+    tn_reason_set(reader->reason, "%s", failure.text);
+    return false;
 }
 
 static bool free_what_is_left(struct reader *reader)
@@ -431,18 +467,10 @@ static bool read_file(struct reader *reader)
 {
     reader->line = malloc(LINE_BYTES_MAX);
     if (!reader->line) return fail_memory(reader);
-    errno = 0;
-    reader->file = gzopen(reader->path, "rb");
-    if (!reader->file)
-        return fail_file(reader, errno ? strerror(errno) : "there is not enough host memory");
-    gzbuffer(reader->file, 1 << 17);
-
-    if (has_suffix(reader->path, ".gz") && gzdirect(reader->file))
-        return fail_file(reader, "is not gzip'd, though its name ends in .gz");
     const char *base = strrchr(reader->path, '/');
     set_name(&reader->trace, base ? base + 1 : reader->path);
-    if (!read_all_lines(reader) || !check_counts(reader) || !free_what_is_left(reader))
-        return false;
+    bool is_read = tn_trace_is_of_events(reader->path) ? read_events(reader) : read_text(reader);
+    if (!is_read || !check_counts(reader) || !free_what_is_left(reader)) return false;
     reader->trace.thread_count = reader->threads.count;
     reader->trace.stream_count = reader->streams.count;
     return true;

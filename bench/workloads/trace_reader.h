@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * trace_reader: reads a recorded trace of allocations, as text or compressed by gzip.
+ * trace_reader: reads a recorded trace of allocations: as text, compressed by gzip or not, or a file of events. The
+ * content tells which, but text in a file named .gz must be compressed.
  *
  *     # tarn-trace 1                              first line
  *     # key: value                                any number of these, anywhere

@@ -2,17 +2,18 @@
 /*
  * tarn/record.h: records the allocations and frees of a process as a trace.
  *
- *     tarn_record_start("mesh.trace.gz");
+ *     tarn_record_start("mesh.trace");
  *     ...
  *     tarn_record_stop();
  *
- * Without a change of the program: TARN_TRACE=mesh.trace.gz in the environment records from the first pool to
+ * Without a change of the program: TARN_TRACE=mesh.trace in the environment records from the first pool to
  * the end of the process, unless something is being recorded already. If that recording cannot begin, a line on
  * standard error says why, and the program goes on. In the name %p stands for the number of the process, %r for
  * its rank, and %% for %.
  *
- * `tarn-bench replay mesh.trace.gz` plays the trace on any allocator and machine. docs/file_formats.md has the
- * format, docs/recording.md and docs/recording_details.md the rest.
+ * `tarn-bench replay mesh.trace` plays the trace on any allocator and machine. The file has events, whatever its name.
+ * All tools of tarn read it as a trace. `tarn-record --recover mesh.trace` makes it text, compressed by gzip if the
+ * name ends in .gz. docs/file_formats.md has the formats, docs/recording.md and docs/recording_details.md the rest.
  *
  * Contents: allocations and frees of all pools of the process, by any call that succeeds.
  *  - Zero bytes that got NULL: an allocation and its free at the same moment. Frees of NULL are left out.
@@ -25,11 +26,8 @@
  *    stream of a thread's own has another number in each thread.
  *  - Two pools over the same addresses are not told apart.
  *
- * Crashes: each event is 32 bytes in a mapped file, PATH.events. Whatever ends the process, the system keeps
- * all calls that had returned. tarn_record_stop and the end of the process make the trace and remove the
- * events; after a crash `tarn-record --recover PATH.events` does. If the trace cannot be written at the end
- * of the process, the events stay. For a recording by TARN_TRACE, and only then, a line on standard error
- * says so.
+ * Crashes: each event is 32 bytes in a mapped file. Whatever ends the process, the system keeps all calls that had
+ * returned, and the file is whole.
  *
  * Cost: tens of nanoseconds an event. A program that does not record pays for one test a call.
  */
@@ -49,9 +47,8 @@ extern "C" {
 #endif
 
 /*
- * Begins to record into a file, which becomes a trace when the recording ends; compressed by gzip if its name
- * ends in .gz. Events of an earlier recording that never ended are kept as PATH.events.old. A forked child
- * records nothing; it may begin a recording into another file.
+ * Begins to record into a file. A regular file that is there becomes PATH.old. A forked child records nothing; it may
+ * begin a recording into another file.
  * Status:
  *  - INVALID_ARGUMENT: path is NULL or empty, or something is being recorded already.
  *  - FILE_ERROR: the file cannot be written, or another process is recording into it; the message says why.
@@ -60,14 +57,10 @@ extern "C" {
 TARN_API tarn_status tarn_record_start(const char *path);
 
 /*
- * Ends the recording and writes the trace. Calls of other threads meanwhile may be recorded or not. Does
- * nothing in a child that was forked during the recording.
- * Status:
- *  - INVALID_ARGUMENT: nothing is being recorded.
- *  - FILE_ERROR, OUT_OF_HOST_MEMORY: the trace cannot be written. The message says why, and names the file
- *    that still has all events.
- * Cost: 0.1 to 0.6 microseconds an event, the most with gzip; some 40 bytes of host memory for each live
- * allocation.
+ * Ends the recording. Calls of other threads meanwhile may be recorded or not. Does nothing in a child that was forked
+ * during the recording. A recording that is not ended ends with the process, and its file is as good.
+ * Status: INVALID_ARGUMENT: nothing is being recorded.
+ * Cost: O(threads).
  */
 TARN_API tarn_status tarn_record_stop(void);
 

@@ -60,8 +60,8 @@
  *    one. Another value, like a NULL output, answers INVALID_ARGUMENT; in tarn_pool_options it answers
  *    INVALID_OPTIONS.
  *  - Output. Nothing is thrown. Nothing is printed unless the program or the environment asks for it: see
- *    tarn/log.h. Three exceptions go to standard error. A recording by TARN_TRACE, a table by TARN_STATS
- *    or a map by TARN_MAP that cannot be written is one line. So is, once in a process, each variable of the
+ *    tarn/log.h. Three exceptions go to standard error. A recording by TARN_TRACE that cannot begin, a
+ *    table by TARN_STATS or a map by TARN_MAP that cannot be written is one line. So is, once in a process, each variable of the
  *    environment that begins with TARN_ and is unknown, because its name may be misspelt. A build of the library with
  *    assertions prints the condition that broke, and aborts.
  *  - Sizes are in bytes. A title in quotes is a section of docs/semantics.md.

@@ -8,7 +8,7 @@
 
 #include "base/process.h"
 #include "base/sync.h"
-#include "record/number_map.h"
+#include "../../recorders/convert/number_map.h"
 
 /* All functions by all routes in a few libraries. What comes later is caught as well, and not told. */
 #define CAUGHT_MAX 512

@@ -34,20 +34,27 @@ static bool is_named(int descriptor, const char *path)
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/* Renames the file of an ended recording to `path`.old. False: a recording still writes it, or it cannot be
- * renamed. */
+/* Beside the numbers of errno: */
+#define ERROR_NOT_REGULAR (-1) /* it is a folder, a device or a pipe */
+#define ERROR_NO_LOCKS    (-2) /* another process may write it */
+
+/* Renames a file that no recording writes to `path`.old. False: one does, it cannot be renamed, or it is no regular
+ * file. */
 static bool set_aside(const char *path, int *error_out)
 {
     char old[4096];
+    struct stat status;
     int length = snprintf(old, sizeof old, "%s.old", path);
     *error_out = ENAMETOOLONG;
     if (length < 0 || (size_t)length >= sizeof old) return false;
+    *error_out = ERROR_NOT_REGULAR;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) return false;
     int descriptor = open(path, O_RDWR | O_CLOEXEC);
     *error_out = errno;
     if (descriptor < 0) return *error_out == ENOENT;
     *error_out = 0;
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
-        *error_out = errno == EWOULDBLOCK ? errno : EEXIST; /* no locks: unknown */
+        *error_out = errno == EWOULDBLOCK ? errno : ERROR_NO_LOCKS;
     else if (is_named(descriptor, path) && rename(path, old) != 0)
         *error_out = errno;
     close(descriptor);
@@ -138,7 +145,14 @@ static void write_header(struct tn_event_file_header *header, const char *source
 
 static tarn_status fail_to_create(const char *path, int error)
 {
-    if (error != EWOULDBLOCK) return fail_for(path, "cannot be created", error);
+    if (error == ERROR_NOT_REGULAR)
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be written: it is no regular file", path);
+    if (error == ERROR_NO_LOCKS)
+        return tn_fail(TARN_STATUS_FILE_ERROR,
+                       "%s is there already, and on this disk no lock tells whether a process "
+                       "writes it: remove it, or choose another name",
+                       path);
+    if (error != EWOULDBLOCK) return fail_for(path, "cannot be written", error);
     return tn_fail(TARN_STATUS_FILE_ERROR,
                    "%s is being written by another process, or another recording: each needs a "
                    "file of its own",

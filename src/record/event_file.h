@@ -33,8 +33,8 @@ struct tn_event_file {
     atomic_bool is_full;
 };
 
-/* Opens the file. If `path` exists: FILE_ERROR with is_exclusive, otherwise a file that no process writes
- * becomes `path`.old. FILE_ERROR: it cannot be created or mapped, or another recording writes it. */
+/* Opens the file. If `path` exists: FILE_ERROR with is_exclusive, otherwise a regular file, or a link to one, that no
+ * process writes becomes `path`.old. FILE_ERROR: it cannot be created or mapped, or another recording writes it. */
 tarn_status tn_event_file_open(struct tn_event_file *file, const char *path, const char *source,
                                bool is_exclusive);
 

@@ -171,6 +171,19 @@ static bool make_chunk(struct writer *writer, bool is_fresh)
     return true;
 }
 
+static TN_COLD void count_lost(void)
+{
+    atomic_fetch_add(&lost_count, 1);
+}
+
+/* A process need not stop recording. Requires: the thread's writer is busy, so that the header stays mapped while
+ * recording is on. */
+static TN_COLD void write_lost_count(void)
+{
+    if (atomic_load(&tn_recorder_on))
+        atomic_store(&file.header->lost_count, atomic_load(&lost_count));
+}
+
 /* Makes room for one event, in a chunk that names the thread. */
 static TN_COLD bool make_room(struct writer *writer, uint64_t time_ns)
 {
@@ -184,13 +197,9 @@ static TN_COLD bool make_room(struct writer *writer, uint64_t time_ns)
     if (is_fresh) writer->thread = 0;
     if (writer->thread == thread) return true;
     writer->thread = thread;
+    write_lost_count(); /* a handler may have interrupted the thread before it had a writer */
     put(writer, &(struct tn_event){ .address = thread }, tn_event_stamp(time_ns, TN_EVENT_THREAD));
     return writer->next < writer->end || make_room(writer, time_ns);
-}
-
-static TN_COLD void count_lost(void)
-{
-    atomic_fetch_add(&lost_count, 1);
 }
 
 static void leave(struct writer *writer)
@@ -211,6 +220,7 @@ static struct writer *enter(uint64_t begun_ns)
     }
     if (TN_UNLIKELY(atomic_load_explicit(&writer->is_busy, memory_order_relaxed))) {
         count_lost(); /* a signal handler has interrupted an event */
+        write_lost_count();
         return NULL;
     }
     atomic_store(&writer->is_busy, true);
@@ -233,8 +243,7 @@ static bool write_event(struct writer *writer, const struct tn_event *event, uin
                     writer->recording != atomic_load_explicit(&recording, memory_order_relaxed)) &&
         !make_room(writer, time_ns)) {
         count_lost();
-        /* Written at once, in case the process never stops recording. */
-        atomic_store(&file.header->lost_count, atomic_load(&lost_count));
+        write_lost_count();
         return false;
     }
     put(writer, event, tn_event_stamp(time_ns, kind));

@@ -104,11 +104,6 @@ char *tn_trace_path_expand(const char *pattern)
 
 /* --- paths ------------------------------------------------------------------------------------------ */
 
-char *tn_trace_path_of_events(const char *path)
-{
-    return join(path, ".events", "");
-}
-
 /* Returns whether files can be created beside it. */
 static bool has_writable_folder(const char *path)
 {

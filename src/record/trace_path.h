@@ -31,9 +31,6 @@ tarn_status tn_trace_path_absolute(const char *path, char **absolute_out);
  */
 char *tn_trace_path_expand(const char *pattern);
 
-/* Returns the path of a trace's file of events. NULL: no host memory. */
-char *tn_trace_path_of_events(const char *path);
-
 /* Checks an absolute path. FILE_ERROR: it is a folder, it cannot be written, or its folder cannot. */
 tarn_status tn_trace_path_check(const char *path);
 

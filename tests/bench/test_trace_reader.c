@@ -9,6 +9,9 @@
 
 #include <cmocka.h>
 
+#include <tarn/record.h>
+#include <tarn/tarn.h>
+
 #include "scratch.h"
 #include "workloads/trace_reader.h"
 
@@ -101,6 +104,34 @@ static void threads_streams_and_times_are_read(void **state)
     tn_trace_fini(&trace);
 }
 
+/* As TARN_TRACE writes them, under a name that says otherwise. */
+static void events_are_read_as_their_trace(void **state)
+{
+    (void)state;
+    tarn_pool *pool;
+    void *a, *b;
+    const char *path = scratch_write_text("events.trace.gz", "");
+    assert_int_equal(tarn_pool_create(NULL, &pool), TARN_STATUS_OK);
+    assert_int_equal(tarn_record_start(path), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_alloc(pool, 1000, &a), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_alloc(pool, 2000, &b), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_free(pool, a), TARN_STATUS_OK);
+    struct tn_trace trace;
+    struct tn_reason reason = { "" };
+    assert_false(tn_trace_read(path, &trace, &reason));
+    assert_non_null(strstr(reason.text, "is still being written by a running process"));
+    assert_int_equal(tarn_record_stop(), TARN_STATUS_OK);
+    trace = read_good(path);
+    assert_string_equal(trace.name, "test_trace_reader");
+    assert_int_equal(trace.operations.count, 4);
+    expect_alloc(&trace, 0, 0, 1000, 4);
+    expect_alloc(&trace, 1, 1, 2000, 5);
+    expect_free(&trace, 2, 0, 6);
+    assert_int_equal(trace.left_live_count, 1);
+    tn_trace_fini(&trace);
+    assert_int_equal(tarn_pool_destroy_forced(pool, NULL), TARN_STATUS_OK);
+}
+
 static void a_gzipped_trace_is_the_same(void **state)
 {
     (void)state;
@@ -173,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plain_trace_is_read),
         cmocka_unit_test(threads_streams_and_times_are_read),
+        cmocka_unit_test(events_are_read_as_their_trace),
         cmocka_unit_test(a_gzipped_trace_is_the_same),
         cmocka_unit_test(a_gzipped_trace_may_have_any_name),
         cmocka_unit_test(without_a_name_the_file_gives_it),

@@ -24,6 +24,7 @@
 #include "tarn/host.h"
 #include "tarn/record.h"
 
+#include "lines_of_events.h"
 #include "trace_lines.h"
 
 #define MIB ((size_t)1 << 20)
@@ -89,7 +90,7 @@ static void test_each_call_is_recorded(void **state)
                                 "f 1 2000 1\n"
                                 "f 2 3000 2\n"
                                 "f 3 4000 2\n");
-    assert_false(exists("calls.events"));
+    assert_true(tn_trace_is_of_events("calls"));
     expect_ok(tarn_pool_destroy(pool));
 }
 
@@ -398,6 +399,13 @@ static void test_start_and_stop_say_what_is_wrong(void **state)
     expect_status(TARN_STATUS_FILE_ERROR, tarn_record_start("no/such/folder"));
     expect_message("no/such/folder");
     expect_status(TARN_STATUS_FILE_ERROR, tarn_record_start("."));
+    expect_message(". cannot be written: it is no regular file");
+    expect_status(TARN_STATUS_FILE_ERROR, tarn_record_start("/dev/null"));
+    expect_message("/dev/null cannot be written: it is no regular file");
+    assert_false(exists("/dev/null.old"));
+    assert_int_equal(symlink("nowhere", "dangling"), 0);
+    expect_status(TARN_STATUS_FILE_ERROR, tarn_record_start("dangling"));
+    expect_message("dangling cannot be written: No such file or directory");
     char *longest = calloc(1, 6000);
     assert_non_null(longest);
     memset(longest, 'x', 5999);
@@ -409,27 +417,52 @@ static void test_start_and_stop_say_what_is_wrong(void **state)
 
     expect_ok(tarn_record_start("twice"));
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_record_start("other"));
-    expect_message("twice");
-    assert_false(exists("other.events"));
+    expect_message("already");
+    assert_false(exists("other"));
     expect_ok(tarn_record_stop());
     expect_trace_lines("twice", "");
 }
 
-static void test_what_was_left_behind_is_kept(void **state)
+static void expect_text(const char *path, const char *expected)
 {
-    FILE *left = fopen("again.events", "w");
-    assert_non_null(left);
-    fputs("left behind", left);
-    fclose(left);
-    expect_ok(tarn_record_start("again"));
-    expect_ok(tarn_record_stop());
-    assert_true(exists("again"));
     char text[32] = "";
-    FILE *old = fopen("again.events.old", "r");
-    assert_non_null(old);
-    assert_non_null(fgets(text, sizeof text, old));
-    fclose(old);
-    assert_string_equal(text, "left behind");
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof text, file));
+    fclose(file);
+    assert_string_equal(text, expected);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* Of the last two recordings into a file both are there; and what no recording has made is not lost either. */
+static void test_what_is_there_is_set_aside(void **state)
+{
+    tarn_pool *pool = create_pool();
+    write_text("again.gz", "left behind");
+    expect_ok(tarn_record_start("again.gz"));
+    expect_ok(tarn_pool_free(pool, alloc(pool, 100)));
+    expect_ok(tarn_record_stop());
+    expect_text("again.gz.old", "left behind");
+    expect_ok(tarn_record_start("again.gz"));
+    expect_ok(tarn_record_stop());
+    expect_trace_lines("again.gz.old", "a 0 100 0\nf 0 100 0\n");
+    expect_trace_lines("again.gz", "");
+
+    write_text("linked", "linked");
+    assert_int_equal(symlink("linked", "link"), 0);
+    expect_ok(tarn_record_start("link"));
+    expect_ok(tarn_record_stop());
+    expect_text("linked", "linked");
+    expect_text("link.old", "linked");
+    expect_trace_lines("link", "");
+    expect_ok(tarn_pool_destroy(pool));
 }
 
 static void test_the_folder_may_change(void **state)
@@ -447,7 +480,7 @@ static void test_the_folder_may_change(void **state)
 
 static void allocate_beyond_a_limit(void *argument)
 {
-    /* Room for some chunks of 64 KiB, and not for a trace. */
+    /* Room for some chunks of 64 KiB. */
     const struct rlimit limit = { 200000, 200000 };
     tarn_pool *pool;
     CHILD_EXPECT(tarn_pool_create_over((void *)((uintptr_t)1 << 40), (size_t)1 << 40, NULL,
@@ -472,20 +505,6 @@ static void test_a_limit_on_files_costs_events_and_no_more(void **state)
     assert_true(trace.lost_count > 0);
     assert_int_equal(trace.lost_count + trace.count, 20000);
     free_trace_lines(&trace);
-}
-
-static void test_a_full_disk_leaves_the_events(void **state)
-{
-    tarn_pool *pool = create_pool();
-    if (symlink("/dev/full", "full.gz") != 0) fail_msg("no link to /dev/full");
-    expect_ok(tarn_record_start("full.gz"));
-    expect_ok(tarn_pool_free(pool, alloc(pool, 100)));
-    expect_status(TARN_STATUS_FILE_ERROR, tarn_record_stop());
-    expect_message("full.gz cannot be written");
-    expect_message("full.gz.events");
-    assert_true(exists("full.gz.events"));
-    assert_false(recording().is_recording);
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 static void close_all_descriptors(void *argument)
@@ -561,6 +580,8 @@ static void run_with_environment(const char *value, const char *argument)
     assert_int_equal(unsetenv("TARN_TRACE"), 0);
 }
 
+static void *freed_at_exit;
+
 static int allocate_and_exit(void)
 {
     void *a, *b;
@@ -569,22 +590,16 @@ static int allocate_and_exit(void)
     return tarn_free(a) != TARN_STATUS_OK;
 }
 
+static void free_at_exit(void)
+{
+    (void)tarn_free(freed_at_exit);
+}
+
+/* A function that runs before the pool's own, as the destructor of a static object may. */
 static int allocate_and_lose_the_folder(void)
 {
-    void *address;
-    if (tarn_malloc(1000, &address) != TARN_STATUS_OK) return 1;
+    if (atexit(free_at_exit) != 0 || tarn_malloc(1000, &freed_at_exit) != TARN_STATUS_OK) return 1;
     return rename("folder", "moved");
-}
-
-static int record_by_a_call_and_exit(void)
-{
-    return tarn_record_start("full-called.gz") != TARN_STATUS_OK || allocate_and_exit() != 0;
-}
-
-static int stop_by_a_call_and_exit(void)
-{
-    if (allocate_and_exit() != 0) return 1;
-    return tarn_record_stop() != TARN_STATUS_FILE_ERROR;
 }
 
 /* With what it says on standard error in a file. */
@@ -680,7 +695,7 @@ static int allocate_unrecorded(void)
 /* Another copy of the library in this process records into the file. */
 static int allocate_beside_another_copy(void)
 {
-    int events = open("copies.gz.events", O_RDWR | O_CREAT, 0600);
+    int events = open("copies.gz", O_RDWR | O_CREAT, 0600);
     if (events < 0 || flock(events, LOCK_EX) != 0) return 1;
     return allocate_unrecorded();
 }
@@ -725,12 +740,12 @@ static void test_a_program_goes_on_when_it_cannot_be_recorded(void **state)
 {
     run_with_environment("no/such/folder", "unrecorded");
     expect_said("tarn: TARN_TRACE: process ",
-                "/no/such/folder cannot be written: No such file or directory\n");
+                ": no/such/folder cannot be written: No such file or directory\n");
     run_with_environment("copies.gz", "another copy");
     expect_said("tarn: TARN_TRACE: process ",
-                "/copies.gz.events is being written by another process, or another recording: each "
+                "copies.gz is being written by another process, or another recording: each "
                 "needs a file of its own\n");
-    assert_int_equal(unlink("copies.gz.events"), 0);
+    assert_int_equal(unlink("copies.gz"), 0);
 
     tarn_pool *pool = create_pool();
     expect_ok(tarn_record_start("ranks.gz"));
@@ -754,34 +769,15 @@ static void test_each_rank_has_a_file(void **state)
     expect_trace_lines("of-1-%r.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\n");
 }
 
-/* Nobody asked for the status, but who set the variable. */
-static void test_the_user_is_told_when_the_end_cannot_be_written(void **state)
+/* Nothing is done at the end: what functions of the exit free is recorded, and the folder may be gone. */
+static void test_the_end_needs_nothing(void **state)
 {
-    if (symlink("/dev/full", "full-set.gz") != 0) fail_msg("no link to /dev/full");
-    run_with_environment("full-set.gz", "told");
-    expect_said("tarn: TARN_TRACE: ",
-                "full-set.gz cannot be written: No space left on device; the events are kept in "
-                "full-set.gz.events\n");
-    assert_true(exists("full-set.gz.events"));
     assert_int_equal(mkdir("folder", 0700), 0);
-    run_with_environment("folder/gone.gz", "told without a folder");
-    expect_said("tarn: TARN_TRACE: ", "gone.gz.events cannot be read: No such file or directory\n");
-    assert_int_equal(unlink("moved/gone.gz.events"), 0);
+    run_with_environment("folder/gone.gz", "without a folder");
+    expect_said("", "");
+    expect_trace_lines("moved/gone.gz", "a 0 1000 0\nf 0 1000 0\n");
+    assert_int_equal(unlink("moved/gone.gz"), 0);
     assert_int_equal(rmdir("moved"), 0);
-    run_with_environment("told.gz", "told");
-    expect_said("", "");
-    expect_trace_lines("told.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\n");
-}
-
-/* Who calls can ask. */
-static void test_nothing_is_said_of_a_recording_by_a_call(void **state)
-{
-    if (symlink("/dev/full", "full-called.gz") != 0) fail_msg("no link to /dev/full");
-    run_with_environment("not.gz", "not told");
-    expect_said("", "");
-    assert_true(exists("full-called.gz.events"));
-    run_with_environment("full-called.gz", "not told at a stop");
-    expect_said("", "");
 }
 
 static void test_of_several_first_pools_one_begins_to_record(void **state)
@@ -810,13 +806,8 @@ int main(int argc, char **argv)
         return run_and_write_down(allocate_unrecorded);
     if (argc > 1 && strcmp(argv[1], "another copy") == 0)
         return run_and_write_down(allocate_beside_another_copy);
-    if (argc > 1 && strcmp(argv[1], "told") == 0) return run_and_write_down(allocate_and_exit);
-    if (argc > 1 && strcmp(argv[1], "told without a folder") == 0)
+    if (argc > 1 && strcmp(argv[1], "without a folder") == 0)
         return run_and_write_down(allocate_and_lose_the_folder);
-    if (argc > 1 && strcmp(argv[1], "not told") == 0)
-        return run_and_write_down(record_by_a_call_and_exit);
-    if (argc > 1 && strcmp(argv[1], "not told at a stop") == 0)
-        return run_and_write_down(stop_by_a_call_and_exit);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_call_is_recorded),
         cmocka_unit_test(test_zero_bytes_with_an_address_are_recorded),
@@ -829,17 +820,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_threads_are_told_apart_and_in_order),
         cmocka_unit_test(test_a_recording_ends_while_others_allocate),
         cmocka_unit_test(test_start_and_stop_say_what_is_wrong),
-        cmocka_unit_test(test_what_was_left_behind_is_kept),
+        cmocka_unit_test(test_what_is_there_is_set_aside),
         cmocka_unit_test(test_the_folder_may_change),
         cmocka_unit_test(test_a_limit_on_files_costs_events_and_no_more),
-        cmocka_unit_test(test_a_full_disk_leaves_the_events),
         cmocka_unit_test(test_a_program_may_close_all_descriptors),
         cmocka_unit_test(test_a_forked_child_is_another_process),
         cmocka_unit_test(test_the_environment_records_a_whole_process),
         cmocka_unit_test(test_a_program_goes_on_when_it_cannot_be_recorded),
         cmocka_unit_test(test_each_rank_has_a_file),
-        cmocka_unit_test(test_the_user_is_told_when_the_end_cannot_be_written),
-        cmocka_unit_test(test_nothing_is_said_of_a_recording_by_a_call),
+        cmocka_unit_test(test_the_end_needs_nothing),
         cmocka_unit_test(test_of_several_first_pools_one_begins_to_record),
         cmocka_unit_test(test_a_recording_by_a_call_is_the_one),
     };

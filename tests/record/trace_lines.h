@@ -28,7 +28,7 @@ struct trace_lines {
     uint64_t unknown_count; /* likewise, by frees_of_earlier */
 };
 
-/* Reads a plain or compressed trace, and fails the test when a claim does not hold. */
+/* Reads a plain or compressed trace, or a file of events, and fails the test when a claim does not hold. */
 struct trace_lines read_trace_lines(const char *path);
 void free_trace_lines(struct trace_lines *trace);
 

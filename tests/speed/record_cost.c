@@ -81,9 +81,9 @@ int main(int argc, char **argv)
         must(tarn_record_start(path));
         times[1][round] = play(pool, blocks);
         must(tarn_record_stop());
+        unlink(path);
         times[2][round] = times[1][round] - times[0][round];
     }
-    unlink(path);
     printf("%d rounds of %d events each, with and without recording\n", rounds, 2 * PAIRS);
     print("a call, not recorded", times[0], rounds);
     print("a call, recorded", times[1], rounds);

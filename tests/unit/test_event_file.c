@@ -177,7 +177,7 @@ static void test_a_disk_without_locks(void **state)
     faults.flock_error = ENOSYS;
     open_file();
     expect_status(TARN_STATUS_FILE_ERROR, tn_event_file_open(&second, path, "a test", false));
-    expect_message("File exists");
+    expect_message("is there already, and on this disk no lock tells");
     assert_int_equal(bytes_of(old_path), -1);
     assert_int_equal(bytes_of(path), TN_EVENT_FILE_HEADER_BYTES);
 }

@@ -13,7 +13,6 @@
 #include "../../base/struct_size.h"
 #include "../../base/sync.h"
 #include "../../record/trace_path.h"
-#include "../../record/trace_writer.h"
 #include "tarn/record.h"
 
 #include "pool_registry.h"
@@ -21,10 +20,7 @@
 /* The source that the trace names. */
 static const char source[] = "allocations and frees of all pools of a process, by tarn";
 
-static struct tn_mutex lock = TN_MUTEX_INIT; /* guards the next three */
-static char *trace_path;                     /* absolute; NULL: nothing is recorded */
-static char *event_path;
-static bool is_by_environment; /* TARN_TRACE asked for the recording */
+static struct tn_mutex lock = TN_MUTEX_INIT; /* for starting and stopping */
 static atomic_bool
     environment_is_read; /* TARN_TRACE has had its recording, or its user knows why not */
 
@@ -80,55 +76,14 @@ void tn_recording_note_destruction(struct tarn_pool *pool)
 
 /* --- start and stop --------------------------------------------------------------------------------- */
 
-/* If another thread forks meanwhile, the child must not find the path. */
-static void forget(char **path)
-{
-    char *forgotten = *path;
-    *path = NULL;
-    tn_host_memory_free(forgotten);
-}
-
-static void forget_recording(void)
-{
-    forget(&trace_path);
-    forget(&event_path);
-    is_by_environment = false;
-}
-
 static void after_fork_in_child(void)
 {
     tn_mutex_init(&lock);
-    forget_recording();
-}
-
-/* Requires: the lock. */
-static tarn_status stop(void)
-{
-    struct tn_trace_summary summary;
-    tn_recorder_stop();
-    set_care_of_all();
-    tarn_status status = tn_trace_write(event_path, trace_path, &summary);
-    forget_recording();
-    return status;
-}
-
-/* If this fails, the file of events stays. A user of TARN_TRACE learns of the failure in no other way; a
- * program that started the recording could have stopped it. */
-static void stop_at_exit(void)
-{
-    if (!tn_recorder_is_on()) return;
-    int cancel_state = lock_uncancelled();
-    bool is_told = is_by_environment;
-    tarn_status status = trace_path ? stop() : TARN_STATUS_OK;
-    if (status != TARN_STATUS_OK && is_told)
-        fprintf(stderr, "tarn: TARN_TRACE: %s\n", tarn_last_error().message);
-    unlock(cancel_state);
 }
 
 static void watch(void)
 {
-    watches_process =
-        tn_process_call_around_forks(NULL, NULL, after_fork_in_child) && atexit(stop_at_exit) == 0;
+    watches_process = tn_process_call_around_forks(NULL, NULL, after_fork_in_child);
 }
 
 static tarn_status fail_for_memory(void)
@@ -144,23 +99,10 @@ static tarn_status watch_process(void)
 }
 
 /* Requires: the lock. */
-static tarn_status set_paths(const char *path)
-{
-    tarn_status status = tn_trace_path_absolute(path, &trace_path);
-    if (status != TARN_STATUS_OK) return status;
-    event_path = tn_trace_path_of_events(trace_path);
-    return event_path ? tn_trace_path_check(trace_path) : fail_for_memory();
-}
-
-/* Requires: the lock. */
 static tarn_status start(const char *path)
 {
-    tarn_status status = set_paths(path);
-    if (status == TARN_STATUS_OK) status = tn_recorder_start(event_path, source, false);
-    if (status == TARN_STATUS_OK)
-        set_care_of_all();
-    else
-        forget_recording();
+    tarn_status status = tn_recorder_start(path, source, false);
+    if (status == TARN_STATUS_OK) set_care_of_all();
     return status;
 }
 
@@ -172,24 +114,20 @@ tarn_status tarn_record_start(const char *path)
     tarn_status status = watch_process();
     if (status != TARN_STATUS_OK) return status;
     int cancel_state = lock_uncancelled();
-    status = trace_path
-                 ? tn_fail(TARN_STATUS_INVALID_ARGUMENT, "%s is being recorded already", trace_path)
-                 : start(path);
+    status = start(path);
     unlock(cancel_state);
     return status;
 }
 
 tarn_status tarn_record_stop(void)
 {
-    tarn_status status = TARN_STATUS_OK;
     int cancel_state = lock_uncancelled();
-    if (trace_path) {
-        status = stop();
-    } else if (!tn_recorder_was_forked()) {
-        status = tn_fail(TARN_STATUS_INVALID_ARGUMENT, "nothing is being recorded");
-    }
+    bool was_on = tn_recorder_stop();
+    if (was_on) set_care_of_all();
     unlock(cancel_state);
-    return status;
+    return was_on || tn_recorder_was_forked()
+               ? TARN_STATUS_OK
+               : tn_fail(TARN_STATUS_INVALID_ARGUMENT, "nothing is being recorded");
 }
 
 tarn_status tarn_record_stats(tarn_recording *recording_out)
@@ -220,7 +158,6 @@ static tarn_status start_by_pattern(const char *pattern)
     char *path = tn_trace_path_expand(pattern);
     if (!path) return fail_for_memory();
     tarn_status status = start(path);
-    is_by_environment = status == TARN_STATUS_OK;
     tn_host_memory_free(path);
     return status;
 }
@@ -241,7 +178,7 @@ static void start_once_by_pattern(const char *pattern)
     int cancel_state = lock_uncancelled();
     bool is_read = atomic_load_explicit(&environment_is_read, memory_order_relaxed);
     /* A recording that the program has started goes first. */
-    bool is_due = !is_read && !trace_path;
+    bool is_due = !is_read && !tn_recorder_is_on();
     if (is_due && status == TARN_STATUS_OK) status = start_by_pattern(pattern);
     if (is_due && status != TARN_STATUS_OK) tell_that_nothing_is_recorded();
     atomic_store_explicit(&environment_is_read, true, memory_order_release);

@@ -4,12 +4,10 @@
  * killed process leaves in the middle of something.
  */
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,7 +18,8 @@
 #include "base/host_memory.h"
 #include "record/event.h"
 #include "record/recorder.h"
-#include "record/trace_writer.h"
+
+#include "lines_of_events.h"
 
 static char event_path[64], trace_path[64];
 
@@ -87,10 +86,9 @@ static void end_file(void)
 /* The lines of the trace between head and tail. */
 static void expect_trace(const char *expected)
 {
-    struct tn_trace_summary summary;
     char text[4096] = "", line[1024];
     size_t length = 0;
-    expect_ok(tn_trace_write(event_path, trace_path, &summary));
+    write_lines_of_events(event_path, trace_path);
     FILE *trace = fopen(trace_path, "r");
     assert_non_null(trace);
     while (fgets(line, sizeof line, trace)) {
@@ -169,12 +167,11 @@ static void write_hostile_file(void)
 /* Seconds and not hours: events that are far from their places are not moved one by one. */
 static void test_a_hostile_order_takes_no_longer(void **state)
 {
-    struct tn_trace_summary summary;
     unsigned long long numbers[5], last_bytes = 0, last_ns = 0, count = 0;
     char line[200];
     write_hostile_file();
     clock_t begun = clock();
-    expect_ok(tn_trace_write(event_path, trace_path, &summary));
+    struct tn_trace_summary summary = write_lines_of_events(event_path, trace_path);
     double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
     if (seconds > 20.0) fail_msg("%.0f s", seconds);
     assert_int_equal(summary.alloc_count, HOSTILE_EVENTS);
@@ -199,7 +196,6 @@ static void test_a_hostile_order_takes_no_longer(void **state)
 /* Half of the events allocate, and each of the others says that a range is gone in which nothing is live. */
 static void test_hostile_ranges_take_no_longer(void **state)
 {
-    struct tn_trace_summary summary;
     const uint64_t alloc_count = HOSTILE_EVENTS / 2;
     uint64_t count = 0;
     begin_file();
@@ -217,7 +213,7 @@ static void test_hostile_ranges_take_no_longer(void **state)
     }
     end_file();
     clock_t begun = clock();
-    expect_ok(tn_trace_write(event_path, trace_path, &summary));
+    struct tn_trace_summary summary = write_lines_of_events(event_path, trace_path);
     double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
     if (seconds > 20.0) fail_msg("%.0f s", seconds);
     assert_int_equal(summary.alloc_count, alloc_count);
@@ -307,9 +303,7 @@ static void fill_chunk(uint64_t number)
 
 static uint64_t count_allocs(void)
 {
-    struct tn_trace_summary summary;
-    expect_ok(tn_trace_write(event_path, trace_path, &summary));
-    return summary.alloc_count;
+    return write_lines_of_events(event_path, NULL).alloc_count;
 }
 
 static void test_an_event_half_written_is_none(void **state)
@@ -435,117 +429,58 @@ static void test_damage_harms_nobody(void **state)
 
 static void test_what_is_no_file_of_events_is_refused(void **state)
 {
-    struct tn_trace_summary summary;
     unlink(event_path);
-    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, trace_path, &summary));
+    expect_no_lines_of_events(event_path, "cannot be read: No such file or directory");
+    assert_false(tn_trace_is_of_events(event_path));
     events = fopen(event_path, "wb");
     assert_non_null(events);
     end_file();
-    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, trace_path, &summary));
-    expect_message("is not a file of events");
+    expect_no_lines_of_events(event_path, "is not a file of events");
+    assert_false(tn_trace_is_of_events(event_path));
+    expect_no_lines_of_events("/tmp", "is not a file of events");
+    assert_false(tn_trace_is_of_events("/tmp"));
+    expect_no_lines_of_events("/dev/zero", "is not a file of events");
 
     begin_file();
     end_file();
+    assert_true(tn_trace_is_of_events(event_path));
     int descriptor = open(event_path, O_RDWR);
     assert_int_equal(flock(descriptor, LOCK_EX), 0);
-    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, trace_path, &summary));
-    expect_message("still being written");
+    expect_no_lines_of_events(event_path, "still being written");
     close(descriptor);
-    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, "/no/such/folder", &summary));
-    expect_ok(tn_trace_write(event_path, trace_path, &summary));
-    assert_int_equal(summary.process, 4711);
+    assert_int_equal(write_lines_of_events(event_path, NULL).process, 4711);
 }
 
-/* --- the files themselves ----------------------------------------------------------------------------- */
-
-static void write_some_events(void)
+/* Such as that of a machine with another order of bytes. */
+static void test_another_format_is_refused(void **state)
 {
+    begin_file();
+    assert_int_equal(fseek(events, offsetof(struct tn_event_file_header, event_bytes), SEEK_SET),
+                     0);
+    assert_int_equal(fwrite("\0\0\0 ", 4, 1, events), 1);
+    end_file();
+    expect_no_lines_of_events(event_path, "has events of an unknown format");
+    assert_true(tn_trace_is_of_events(event_path));
+}
+
+/* Wants three lines. */
+static bool take_three(void *to, const char *line, size_t length)
+{
+    return ++*(int *)to < 3;
+}
+
+static void test_a_sink_may_have_enough(void **state)
+{
+    struct tn_trace_summary summary;
+    struct tn_failure failure;
+    int count = 0;
+    const struct tn_trace_sink sink = { take_three, &count };
     begin_file();
     fill_chunk(0);
     end_chunk();
     end_file();
-}
-
-static void test_the_events_go_when_the_trace_is_there(void **state)
-{
-    struct tn_trace_summary summary;
-    write_some_events();
-    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, "/dev/full", &summary));
-    expect_message("No space left on device; the events are kept in tarn-events-");
-    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, event_path, &summary));
-    expect_message("would be written over the events");
-    unlink(trace_path);
-    assert_int_equal(link(event_path, trace_path), 0);
-    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, trace_path, &summary));
-    assert_int_equal(unlink(trace_path), 0);
-    expect_ok(tn_trace_write(event_path, trace_path, &summary));
-    assert_int_equal(summary.alloc_count, TN_EVENTS_PER_CHUNK - 1);
-    assert_int_not_equal(access(event_path, F_OK), 0);
-}
-
-/* Into a pipe, whose reader is the program that begins anew meanwhile. */
-static void *set_aside_and_read(void *old_path)
-{
-    char bytes[4096];
-    int pipe_end = open(trace_path, O_RDONLY);
-    if (pipe_end < 0 || rename(event_path, old_path) != 0) return NULL;
-    FILE *anew = fopen(event_path, "w");
-    if (!anew || fclose(anew) != 0) return NULL;
-    while (read(pipe_end, bytes, sizeof bytes) > 0) {
-    }
-    close(pipe_end);
-    return old_path;
-}
-
-static void test_a_recording_that_began_meanwhile_keeps_its_events(void **state)
-{
-    struct tn_trace_summary summary;
-    char old_path[80];
-    pthread_t reader;
-    void *result;
-    snprintf(old_path, sizeof old_path, "%s.old", event_path);
-    /* More than a pipe holds, so that the reader comes to what it does. */
-    begin_file();
-    begin_chunk(1, 8);
-    end_chunk();
-    for (uint64_t number = 0; number < 8; number++) {
-        fill_chunk(number);
-        end_chunk();
-    }
-    end_file();
-    unlink(trace_path);
-    assert_int_equal(mkfifo(trace_path, 0600), 0);
-    assert_int_equal(pthread_create(&reader, NULL, set_aside_and_read, old_path), 0);
-    expect_ok(tn_trace_write(event_path, trace_path, &summary));
-    assert_int_equal(pthread_join(reader, &result), 0);
-    assert_ptr_equal(result, old_path);
-    assert_int_equal(access(event_path, F_OK), 0);
-    assert_int_equal(unlink(old_path), 0);
-    assert_int_equal(unlink(trace_path), 0);
-}
-
-/* One that is no plain file is not removed for want of memory. */
-static void test_a_pipe_stays(void **state)
-{
-    struct tn_trace_summary summary;
-    begin_file();
-    begin_chunk(1, 0);
-    add(TN_EVENT_THREAD, 1, 1, 0);
-    add(TN_EVENT_ALLOC, 2, 0x1000, 100);
-    end_chunk();
-    end_file();
-    unlink(trace_path);
-    assert_int_equal(mkfifo(trace_path, 0600), 0);
-    int pipe_end = open(trace_path, O_RDWR);
-    for (unsigned n = 1;; n++) {
-        host_memory_faults_begin(n);
-        tarn_status status = tn_trace_write(event_path, trace_path, &summary);
-        assert_int_equal(access(trace_path, F_OK), 0);
-        if (!host_memory_faults_end()) break;
-        assert_int_not_equal(status, TARN_STATUS_OK);
-    }
-    close(pipe_end);
-    assert_int_equal(unlink(trace_path), 0);
+    assert_true(tn_trace_write(event_path, &sink, &summary, &failure));
+    assert_int_equal(count, 3);
 }
 
 static void test_host_memory_fails(void **state)
@@ -563,17 +498,16 @@ static void test_host_memory_fails(void **state)
     end_file();
     for (unsigned n = 1;; n++) {
         struct tn_trace_summary summary;
-        unlink(trace_path);
+        struct tn_failure failure = { "" };
+        int count = -1000;
+        const struct tn_trace_sink sink = { take_three, &count };
         host_memory_faults_begin(n);
-        tarn_status status = tn_trace_write(event_path, trace_path, &summary);
+        bool is_written = tn_trace_write(event_path, &sink, &summary, &failure);
+        assert_int_equal(host_memory_faults_outstanding(), 0);
         if (!host_memory_faults_end()) break;
-        if (status == TARN_STATUS_FILE_ERROR)
-            expect_message("Cannot allocate memory");
-        else
-            assert_int_equal(status, TARN_STATUS_OUT_OF_HOST_MEMORY);
-        assert_int_not_equal(access(trace_path, F_OK), 0);
+        assert_false(is_written);
+        assert_non_null(strstr(failure.text, "the host has no memory to"));
     }
-    assert_int_equal(access(trace_path, F_OK), 0);
 }
 
 int main(void)
@@ -592,9 +526,8 @@ int main(void)
         cmocka_unit_test(test_what_no_recorder_writes),
         cmocka_unit_test(test_damage_harms_nobody),
         cmocka_unit_test(test_what_is_no_file_of_events_is_refused),
-        cmocka_unit_test(test_the_events_go_when_the_trace_is_there),
-        cmocka_unit_test(test_a_recording_that_began_meanwhile_keeps_its_events),
-        cmocka_unit_test(test_a_pipe_stays),
+        cmocka_unit_test(test_another_format_is_refused),
+        cmocka_unit_test(test_a_sink_may_have_enough),
         cmocka_unit_test(test_host_memory_fails),
     };
     return cmocka_run_group_tests(tests, create_paths, remove_files);

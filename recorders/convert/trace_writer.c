@@ -2,20 +2,19 @@
 /* trace_writer: turns ordered events into lines, with tables of live allocations. */
 #include "trace_writer.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "../base/error.h"
-#include "../base/host_memory.h"
+#include "base/host_memory.h"
+#include "record/recorder.h"
 
 #include "event_reader.h"
 #include "number_map.h"
-#include "recorder.h"
-#include "trace_file.h"
 
 /* How many passes over the events of one moment. Each pass does the events that are possible by then. */
 #define MOMENT_PASSES_MAX 8
@@ -36,7 +35,8 @@ struct pending {
 
 struct trace_writer {
     struct tn_event_reader reader;
-    struct tn_trace_file *file;
+    const struct tn_trace_sink *sink;
+    bool is_wanted;               /* the sink takes lines */
     struct tn_number_map live;    /* from addresses to ids */
     bool has_ordered;             /* from the first GONE event on: */
     void *ordered;                /* a tree of the addresses in `live`, of the C library's */
@@ -52,6 +52,11 @@ struct trace_writer {
 };
 
 /* --- lines ------------------------------------------------------------------------------------------ */
+
+static void give_line(struct trace_writer *writer, const char *line, size_t length)
+{
+    writer->is_wanted = writer->is_wanted && writer->sink->take(writer->sink->to, line, length);
+}
 
 static char *append_number(char *end, uint64_t number)
 {
@@ -77,7 +82,7 @@ static void write_line(struct trace_writer *writer, char kind, const uint64_t *n
         end = append_number(end, numbers[i]);
     }
     *end++ = '\n';
-    tn_trace_file_write(writer->file, line, (size_t)(end - line));
+    give_line(writer, line, (size_t)(end - line));
 }
 
 /* Texts come from outside: control characters, which would end the line or are unreadable, become question
@@ -89,7 +94,7 @@ static void write_key(struct trace_writer *writer, const char *key, const char *
     for (int i = 0; i < length; i++)
         if ((unsigned char)line[i] < ' ' || line[i] == 0x7f) line[i] = '?';
     line[length++] = '\n';
-    tn_trace_file_write(writer->file, line, (size_t)length);
+    give_line(writer, line, (size_t)length);
 }
 
 static void write_key_number(struct trace_writer *writer, const char *key, uint64_t number)
@@ -399,7 +404,8 @@ static void take_event(struct trace_writer *writer, struct tn_event_run *run)
 static void write_events(struct trace_writer *writer)
 {
     struct tn_event_run *run;
-    while (writer->has_memory && (run = tn_event_reader_first(&writer->reader)) != NULL) {
+    while (writer->has_memory && writer->is_wanted &&
+           (run = tn_event_reader_first(&writer->reader)) != NULL) {
         take_event(writer, run);
         tn_event_reader_advance(&writer->reader);
     }
@@ -411,7 +417,7 @@ static void write_events(struct trace_writer *writer)
 static void write_head(struct trace_writer *writer)
 {
     static const char first_line[] = "# tarn-trace 1\n";
-    tn_trace_file_write(writer->file, first_line, sizeof first_line - 1);
+    give_line(writer, first_line, sizeof first_line - 1);
     write_key(writer, "name:", writer->reader.header->name);
     write_key(writer, "recorded:", writer->reader.header->source);
 }
@@ -437,9 +443,17 @@ static void write_tail(struct trace_writer *writer)
     write_key_number(writer, "events:", summary->alloc_count + summary->free_count);
 }
 
-static tarn_status fail_to_write(const char *trace_path, int error)
+bool tn_trace_is_of_events(const char *path)
 {
-    return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be written: %s", trace_path, strerror(error));
+    static const char magic[] = TN_EVENT_FILE_MAGIC;
+    char found[sizeof magic] = "";
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return false;
+    bool is_read = read(descriptor, found, sizeof found) == (ssize_t)sizeof found;
+    close(descriptor);
+    return is_read && memcmp(found, magic, sizeof magic) == 0;
 }
 
 static void fini(struct trace_writer *writer)
@@ -452,52 +466,20 @@ static void fini(struct trace_writer *writer)
     tn_host_memory_free(writer->moment);
 }
 
-/* Requires: the events and the file are open. */
-static tarn_status write_trace(struct trace_writer *writer, const char *trace_path)
+bool tn_trace_write(const char *event_path, const struct tn_trace_sink *sink,
+                    struct tn_trace_summary *summary_out, struct tn_failure *failure)
 {
-    write_head(writer);
-    write_events(writer);
-    if (!writer->has_memory) {
-        tn_trace_file_abandon(writer->file);
-        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to write %s",
-                       trace_path);
+    struct trace_writer writer = { .sink = sink, .is_wanted = true, .has_memory = true };
+    if (!tn_event_reader_open(&writer.reader, event_path, failure)) return false;
+    write_head(&writer);
+    write_events(&writer);
+    if (writer.has_memory) {
+        summarize(&writer);
+        write_tail(&writer);
+        *summary_out = writer.summary;
+    } else {
+        tn_failure_set(failure, "the host has no memory to make a trace of %s", event_path);
     }
-    summarize(writer);
-    write_tail(writer);
-    int error = tn_trace_file_close(writer->file);
-    return error == 0 ? TARN_STATUS_OK : fail_to_write(trace_path, error);
-}
-
-static tarn_status create_and_write(struct trace_writer *writer, const char *trace_path)
-{
-    if (tn_event_reader_is_of(&writer->reader, trace_path))
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s would be written over the events", trace_path);
-    writer->file = tn_trace_file_create(trace_path);
-    return writer->file ? write_trace(writer, trace_path) : fail_to_write(trace_path, errno);
-}
-
-/* Messages have a maximum length, so this leaves out the folder. */
-static tarn_status fail_with_events(tarn_status status, const char *event_path)
-{
-    struct tn_saved_error saved = tn_error_save();
-    const char *slash = strrchr(event_path, '/');
-    return tn_fail(status, "%s; the events are kept in %s", saved.message,
-                   slash ? slash + 1 : event_path);
-}
-
-tarn_status tn_trace_write(const char *event_path, const char *trace_path,
-                           struct tn_trace_summary *summary_out)
-{
-    struct trace_writer writer = { .has_memory = true };
-    tarn_status status = tn_event_reader_open(&writer.reader, event_path);
-    if (status == TARN_STATUS_OUT_OF_HOST_MEMORY) return fail_with_events(status, event_path);
-    if (status != TARN_STATUS_OK) return status; /* the message names the file as it is */
-    status = create_and_write(&writer, trace_path);
-    if (status != TARN_STATUS_OK)
-        fail_with_events(status, event_path);
-    else if (tn_event_reader_is_of(&writer.reader, event_path))
-        unlink(event_path); /* otherwise another recording has set it aside and uses the name */
-    if (status == TARN_STATUS_OK) *summary_out = writer.summary;
     fini(&writer);
-    return status;
+    return writer.has_memory;
 }

@@ -18,9 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tarn/status.h"
+#include "record/event.h"
 
-#include "event.h"
+#include "failure.h"
 
 /* One writer's events. */
 struct tn_event_run {
@@ -35,7 +35,6 @@ struct tn_event_run {
 };
 
 struct tn_event_reader {
-    uint64_t device, inode; /* the file's */
     const struct tn_event_file_header *header;
     unsigned char *content; /* the file, mapped */
     size_t content_bytes;
@@ -46,9 +45,10 @@ struct tn_event_reader {
     uint32_t heap_count;
 };
 
-/* Opens a file and puts its events in order. FILE_ERROR: it cannot be read, is not a file of events, or a process is writing it.
- * OUT_OF_HOST_MEMORY. */
-tarn_status tn_event_reader_open(struct tn_event_reader *reader, const char *path);
+/* Opens a file and puts its events in order. False: it cannot be read, is not a file of events, a process is writing it,
+ * or there is no host memory. */
+bool tn_event_reader_open(struct tn_event_reader *reader, const char *path,
+                          struct tn_failure *failure);
 
 /* Returns the run with the earliest remaining event, or NULL. */
 struct tn_event_run *tn_event_reader_first(struct tn_event_reader *reader);
@@ -60,9 +60,6 @@ static inline struct tn_event *tn_event_run_at(const struct tn_event_run *run, u
 
 /* Advances the run that tn_event_reader_first returns by one event. */
 void tn_event_reader_advance(struct tn_event_reader *reader);
-
-/* Returns whether `path` names the open file. */
-bool tn_event_reader_is_of(const struct tn_event_reader *reader, const char *path);
 
 void tn_event_reader_close(struct tn_event_reader *reader);
 

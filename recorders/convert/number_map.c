@@ -2,8 +2,8 @@
 /* number_map: after a removal, later entries move up, but never before their own place. */
 #include "number_map.h"
 
-#include "../base/arith.h"
-#include "../base/host_memory.h"
+#include "base/arith.h"
+#include "base/host_memory.h"
 
 #define CAPACITY_MIN 64
 

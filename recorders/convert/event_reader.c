@@ -11,15 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../base/error.h"
-#include "../base/host_memory.h"
+#include "base/host_memory.h"
 
 #include "number_map.h"
-
-static tarn_status fail_for_memory(void)
-{
-    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to write a trace");
-}
 
 static uint64_t time_at(const struct tn_event_run *run, uint64_t index)
 {
@@ -34,40 +28,38 @@ static bool is_being_written(int descriptor)
     return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-static tarn_status map_file(struct tn_event_reader *reader, const char *path, int descriptor)
+static bool map_file(struct tn_event_reader *reader, const char *path, int descriptor,
+                     struct tn_failure *failure)
 {
     struct stat status;
-    if (is_being_written(descriptor)) {
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s is still being written by a running process",
-                       path);
-    }
+    if (is_being_written(descriptor))
+        return tn_failure_set(failure, "%s is still being written by a running process", path);
     if (fstat(descriptor, &status) != 0)
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be read: %s", path, strerror(errno));
+        return tn_failure_set(failure, "%s cannot be read: %s", path, strerror(errno));
     if (!S_ISREG(status.st_mode) || status.st_size < TN_EVENT_FILE_HEADER_BYTES)
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s is not a file of events", path);
-    reader->device = status.st_dev;
-    reader->inode = status.st_ino;
+        return tn_failure_set(failure, "%s is not a file of events", path);
     reader->content_bytes = (size_t)status.st_size;
     void *content = mmap(NULL, reader->content_bytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
     if (content == MAP_FAILED)
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be mapped: %s", path, strerror(errno));
+        return tn_failure_set(failure, "%s cannot be mapped: %s", path, strerror(errno));
     reader->content = content;
     reader->header = content;
-    return TARN_STATUS_OK;
+    return true;
 }
 
-static tarn_status check_header(const struct tn_event_reader *reader, const char *path)
+static bool check_header(const struct tn_event_reader *reader, const char *path,
+                         struct tn_failure *failure)
 {
     const struct tn_event_file_header *header = reader->header;
     if (memcmp(header->magic, TN_EVENT_FILE_MAGIC, sizeof TN_EVENT_FILE_MAGIC) != 0)
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s is not a file of events", path);
+        return tn_failure_set(failure, "%s is not a file of events", path);
     if (header->event_bytes != sizeof(struct tn_event) ||
         header->chunk_bytes != TN_EVENT_CHUNK_BYTES ||
         !memchr(header->name, '\0', sizeof header->name) ||
         !memchr(header->source, '\0', sizeof header->source))
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s has events of an unknown format", path);
-    return TARN_STATUS_OK;
+        return tn_failure_set(failure, "%s has events of an unknown format", path);
+    return true;
 }
 
 /* --- runs ------------------------------------------------------------------------------------------- */
@@ -316,28 +308,29 @@ void tn_event_reader_advance(struct tn_event_reader *reader)
 
 /* --- open and close --------------------------------------------------------------------------------- */
 
-tarn_status tn_event_reader_open(struct tn_event_reader *reader, const char *path)
+/* False: no host memory. */
+static bool put_in_order(struct tn_event_reader *reader)
+{
+    bool has_memory = gather_runs(reader);
+    for (uint32_t i = 0; has_memory && i < reader->run_count; i++)
+        has_memory = sort_run(&reader->runs[i]);
+    return has_memory && build_heap(reader);
+}
+
+bool tn_event_reader_open(struct tn_event_reader *reader, const char *path,
+                          struct tn_failure *failure)
 {
     *reader = (struct tn_event_reader){ 0 };
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be read: %s", path, strerror(errno));
-    tarn_status status = map_file(reader, path, descriptor);
+        return tn_failure_set(failure, "%s cannot be read: %s", path, strerror(errno));
+    bool is_read = map_file(reader, path, descriptor, failure);
     close(descriptor);
-    if (status == TARN_STATUS_OK) status = check_header(reader, path);
-    if (status == TARN_STATUS_OK && !gather_runs(reader)) status = fail_for_memory();
-    for (uint32_t i = 0; status == TARN_STATUS_OK && i < reader->run_count; i++)
-        if (!sort_run(&reader->runs[i])) status = fail_for_memory();
-    if (status == TARN_STATUS_OK && !build_heap(reader)) status = fail_for_memory();
-    if (status != TARN_STATUS_OK) tn_event_reader_close(reader);
-    return status;
-}
-
-bool tn_event_reader_is_of(const struct tn_event_reader *reader, const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && status.st_dev == reader->device &&
-           status.st_ino == reader->inode;
+    is_read = is_read && check_header(reader, path, failure);
+    if (is_read && !put_in_order(reader))
+        is_read = tn_failure_set(failure, "the host has no memory to read %s", path);
+    if (!is_read) tn_event_reader_close(reader);
+    return is_read;
 }
 
 void tn_event_reader_close(struct tn_event_reader *reader)

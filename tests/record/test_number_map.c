@@ -6,7 +6,7 @@
 #include "harness/host_memory_faults.h"
 #include "harness/random.h"
 
-#include "record/number_map.h"
+#include "../../recorders/convert/number_map.h"
 
 #define KEYS 3000
 

@@ -12,17 +12,25 @@
  * docs/file_formats.md lists the lines. The key `events` comes last, so that a truncated trace is detected. The
  * label of an allocation is the line before it: `# label: <id> <text>`.
  *
- * Cost: 0.1 to 0.5 microseconds an event, of which gzip takes the most. Memory: 21 to 43 bytes of host memory
- * for each allocation live at the peak, besides the reader's; from the first pool that goes with live allocations on,
- * some 32 more by the C library's malloc. A damaged file costs O(log n) an event.
+ * Cost: 0.1 microseconds an event, besides the sink's. Memory: 21 to 43 bytes of host memory for each allocation live
+ * at the peak, besides the reader's; from the first pool that goes with live allocations on, some 32 more by the C
+ * library's malloc. A damaged file costs O(log n) an event.
  */
 #ifndef TN_TRACE_WRITER_H
 #define TN_TRACE_WRITER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "tarn/status.h"
+#include "failure.h"
+
+/* Takes the lines of a trace. */
+struct tn_trace_sink {
+    bool (*take)(void *to, const char *line,
+                 size_t length); /* with its newline; false: no further line is wanted */
+    void *to;
+};
 
 struct tn_trace_summary {
     uint64_t alloc_count;
@@ -35,9 +43,12 @@ struct tn_trace_summary {
     uint64_t process; /* number of the recorded process */
 };
 
-/* Writes the trace and removes the file of events. FILE_ERROR, OUT_OF_HOST_MEMORY: there is no trace, the
- * file of events stays, and the message says so. */
-tarn_status tn_trace_write(const char *event_path, const char *trace_path,
-                           struct tn_trace_summary *summary_out);
+/* Returns whether a file begins as one of events does. Reads no pipe. */
+bool tn_trace_is_of_events(const char *path);
+
+/* Gives the lines of a file's trace to the sink. True: the sink had all lines that it wanted. False: the file cannot be
+ * read, is not a file of events or is being written, or there is no host memory; the sink may have had lines. */
+bool tn_trace_write(const char *event_path, const struct tn_trace_sink *sink,
+                    struct tn_trace_summary *summary_out, struct tn_failure *failure);
 
 #endif
