@@ -2,17 +2,40 @@
 """Recorded traces as workloads. As strict as tarn-bench: the first fault is named with its line."""
 
 import gzip
+import io
 import os
 import re
+import sys
 import zlib
+from pathlib import Path
 
 from python_failures import BadTrace
 from python_workloads import Workload
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
+
+from tarn_tools.event_source import MAGIC, EventSource # noqa: E402
+
+
+def is_of_events(path):
+    if not os.path.isfile(path): # a pipe can be read only once
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
 
 def read_lines(path):
     """The lines of a trace, without their ends."""
-    opened = gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")
+    if not is_of_events(path):
+        yield from read_lines_of(path, gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb"))
+        return
+    events = EventSource(path)
+    yield from read_lines_of(path, io.BufferedReader(events))
+    if events.failure:
+        raise BadTrace(events.failure)
+
+
+def read_lines_of(path, opened):
     number = 0
     with opened as file:
         try:
@@ -108,7 +131,7 @@ class TraceReader:
 
 
 def read_trace(path):
-    """A recorded trace, plain or gzip'd, as a workload. Its threads and streams are not played."""
+    """A recorded trace, plain, gzip'd or as events, as a workload. Its threads and streams are not played."""
     reader = TraceReader(path)
     number = 0
     for number, line in read_lines(path):

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 from python_bench_program import NAMES, SOURCE, WHOLE, PythonBenchTest
 
@@ -100,6 +101,22 @@ class SameWork(PythonBenchTest):
         for row in mine["results"]:
             self.assertEqual((row["pairs"], row["peak_live_bytes"], row["peak_live_count"]), (5, 6000, 3))
         self.assertEqual(mine["results"][0]["vendor_calls"], 5)
+
+    @unittest.skipUnless("EVENTS_RECORDER" in os.environ, "tarn-record was not built")
+    def test_a_file_of_events(self):
+        path = self.folder / "events.trace.gz"
+        subprocess.run([os.environ["EVENTS_PROGRAM"], "100", "ends"], env={**os.environ, "TARN_TRACE": str(path)},
+                       check=True)
+        found = f"{os.path.dirname(os.environ['EVENTS_RECORDER'])}:{os.environ['PATH']}"
+        with unittest.mock.patch.dict(os.environ, {"PATH": found}):
+            mine = self.compare("replay", path)
+        self.assertEqual({row["pairs"] for row in mine["results"]}, {100})
+        message = "which tarn-record reads"
+        done = self.run_program("replay", path, PATH="/usr/bin:/bin")
+        self.assertIn(message, done.stderr)
+        path.write_bytes(path.read_bytes()[:20])
+        done = self.run_program("replay", path, PATH=found)
+        self.assertIn("is not a file of events", done.stderr)
 
     def test_a_trace_that_comes_along(self):
         self.compare("replay", SOURCE / "bench/traces/torch_resnet-cut.trace.gz")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-line_source: the lines of a file that is text or gzip'd text, in bounded memory.
+line_source: the lines of a file that is text, gzip'd text, or a file of events, in bounded memory.
 
 It reads like zlib's gzgets in bench/workloads/trace_reader.c, so that both report damage at the same line in the same words:
 in rounds of 256 KiB of text. A damaged round yields nothing. Other data after the gzip'd data is ignored.
@@ -9,6 +9,7 @@ in rounds of 256 KiB of text. A damaged round yields nothing. Other data after t
 import os
 import zlib
 
+from .event_source import MAGIC, EventSource
 from .failure import Failure, reason_of
 
 INPUT_BYTES = 1 << 17
@@ -39,16 +40,28 @@ class LineSource:
         if self._file:
             self.bytes_in_all = os.fstat(self._file.fileno()).st_size
         self._input = self._read() if self._file else b""
+        if self._input.startswith(MAGIC):
+            self._read_events()
+            return
         self.is_gzip = self._input[:2] == GZIP_MAGIC
         if path.endswith(".gz") and not self.is_gzip:
             raise Fault(f"{path}: is not gzip'd, though its name ends in .gz")
         if self._file is None:
             self._pending = "cannot be read: Is a directory"
 
+    def _read_events(self):
+        self.is_gzip = False
+        self.bytes_in_all = 0
+        self._file.close()
+        self._file = EventSource(self.path)
+        self._input = self._read()
+
     def _read(self):
         try:
             data = self._file.read(INPUT_BYTES)
             self.bytes_read += len(data)
+            if not data and getattr(self._file, "failure", None):
+                raise Fault(self._file.failure)
             return data
         except OSError as error:
             self._pending = f"cannot be read: {reason_of(error)}"

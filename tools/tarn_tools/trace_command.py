@@ -21,7 +21,8 @@ from .trace_stats_text import stats_text
 from .trace_timeline import SLICES_MAX, timeline
 
 EPILOG = """
-A trace is text or gzip'd text, in the format of docs/file_formats.md. Output is gzip'd if its name ends in .gz; - is
+A trace is text or gzip'd text, in the format of docs/file_formats.md, or a file of events as TARN_TRACE writes it, which
+tarn-record reads. Output is gzip'd if its name ends in .gz; - is
 the standard output. All commands are as strict as tarn-bench replay: they report the first error with its line, and
 write nothing. Sizes take the suffixes K, M, G and T, times ns, us, ms and s. Exit status: 0 success; 1 a trace is
 damaged, or a file cannot be written; 2 the command line is wrong, or the output exists and --force is not given; 130
