@@ -34,7 +34,7 @@ FAULTS = {
     "a function that is left stays in its frame": [
         (CORE + "care/out_of_memory.c", "while (asking_depth > 0 &&", "while (0 && asking_depth > 0 &&")],
     "a refused piece is lost": [
-        (CORE + "supply/pool_backing.c",
+        (CORE + "supply/piece.c",
          "if (result.status == TARN_STATUS_NOT_READY) result.status = TARN_STATUS_VENDOR_ERROR;\n    }\n    bool",
          "result.status = TARN_STATUS_OK;\n    }\n    bool")],
     "the limit is rounded down": [
@@ -49,9 +49,9 @@ FAULTS = {
     "whole steps leave much of a limit": [
         (CORE + "parts/step_range.c", "while (limit_bytes < device_bytes &&", "while (0 && limit_bytes < device_bytes &&")],
     "releases during captures of other pools": [
-        (CORE + "supply/pool_members.c", "|| tn_captures_are_under_way()) return NULL;",
+        (CORE + "supply/piece.c", "|| tn_captures_are_under_way()) return NULL;",
          "|| tn_pool_is_capturing(pool)) return NULL;"),
-        (CORE + "supply/pool_backing.c", "return pool->is_ending || !tn_captures_are_under_way();",
+        (CORE + "supply/piece.c", "return pool->is_ending || !tn_captures_are_under_way();",
          "return pool != NULL;")],
     "queries during captures of other pools": [
         (CORE + "supply/stream_reuse.c", "if (!pool->streams || tn_captures_are_under_way()) return false;\n    for",

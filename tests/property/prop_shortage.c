@@ -4,7 +4,7 @@
  * it is served. Random programs over several streams under a low limit, with every placement policy; each time
  * that an allocation is refused, every static pool is walked for what could have served it.
  */
-#include "core/supply/pool_backing.h"
+#include "core/supply/piece.h"
 #include "core/serve/pool_struct.h"
 
 #include "harness/claims.h"

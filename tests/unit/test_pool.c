@@ -620,9 +620,9 @@ static void check_names_what_is_damaged(void **state)
     list->by_chunk[1] = list->by_chunk[0];
     list->by_chunk[0] = first;
 
-    list->by_chunk[0].static_pool->chunk_count--;
+    list->by_chunk[0].static_pool->piece.chunk_count--;
     expect_fault("static pool ");
-    list->by_chunk[0].static_pool->chunk_count++;
+    list->by_chunk[0].static_pool->piece.chunk_count++;
 }
 
 int main(void)

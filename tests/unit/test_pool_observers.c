@@ -839,9 +839,9 @@ static void bad_holds_have_their_status(void **state)
     expect_message("is not held");
     expect_status(TARN_STATUS_INVALID_POOL, tarn_static_pool_hold(NULL, id));
     expect_status(TARN_STATUS_INVALID_POOL, tarn_static_pool_unhold(NULL, id));
-    pool->list.chain.newest->hold_count = UINT32_MAX;
+    pool->pieces.joined.newest->hold_count = UINT32_MAX;
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_static_pool_hold(pool, id));
-    pool->list.chain.newest->hold_count = 0;
+    pool->pieces.joined.newest->hold_count = 0;
     free_one(address);
     trim(0);
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_static_pool_hold(pool, id));
@@ -1075,7 +1075,7 @@ static void threads_hold_at_once(void **state)
         pthread_join(threads[i], &result);
         assert_null(result);
     }
-    assert_int_equal(pool->list.chain.newest->hold_count, 0);
+    assert_int_equal(pool->pieces.joined.newest->hold_count, 0);
 }
 
 int main(void)

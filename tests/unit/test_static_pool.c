@@ -22,8 +22,8 @@ static struct tn_static_pool *create(uintptr_t address, size_t size_bytes, uint3
     struct tn_static_pool *pool =
         tn_static_pool_create((void *)address, size_bytes, CHUNK_LOG2, chunk_count_max);
     assert_non_null(pool);
-    assert_ptr_equal(pool->backing, (void *)address);
-    assert_int_equal(pool->backing_bytes, size_bytes);
+    assert_ptr_equal(pool->piece.base, (void *)address);
+    assert_int_equal(pool->piece.size_bytes, size_bytes);
     return pool;
 }
 
@@ -36,7 +36,7 @@ static void expect_chunks(uintptr_t address, size_t size_bytes, uint32_t chunk_c
     struct tn_static_pool *pool = create(address, size_bytes, chunk_count_max);
     assert_int_equal(pool->first_address, address + lead_bytes);
     assert_int_equal(pool->first_address % CHUNK_BYTES, 0);
-    assert_int_equal(pool->chunk_count, chunk_count);
+    assert_int_equal(pool->piece.chunk_count, chunk_count);
     assert_int_equal(pool->end_address, pool->first_address + chunk_count * CHUNK_BYTES);
     assert_true(pool->end_address <= address + size_bytes);
     tn_static_pool_destroy(pool);
@@ -123,8 +123,8 @@ static void ids_are_never_used_twice(void **state)
     uint64_t last_id = 0;
     for (int i = 0; i < 100; i++) {
         struct tn_static_pool *pool = create(base, 4096, NO_MAX);
-        assert_true(pool->id > last_id);
-        last_id = pool->id;
+        assert_true(pool->piece.id > last_id);
+        last_id = pool->piece.id;
         tn_static_pool_destroy(pool);
     }
 }

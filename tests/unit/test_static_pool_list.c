@@ -53,7 +53,7 @@ static void insert(int i, uint32_t first_chunk, uint32_t chunk_count, uintptr_t 
         .first_address = first_address,
         .end_address = first_address + chunk_count * CHUNK_BYTES,
         .first_chunk = first_chunk,
-        .chunk_count = chunk_count,
+        .piece.chunk_count = chunk_count,
         .chunk_log2 = 10,
     };
     assert_true(tn_static_pool_list_reserve(&list));
@@ -64,7 +64,7 @@ static void insert(int i, uint32_t first_chunk, uint32_t chunk_count, uintptr_t 
 
 static void take_out(int i)
 {
-    tn_static_pool_list_mark_leaving(&list, &pools[i]);
+    pools[i].piece.state = TN_PIECE_STATE_LEAVING;
     tn_static_pool_list_remove_leaving(&list);
     is_listed[i] = false;
     expect_sound();
@@ -79,7 +79,7 @@ static void expect_at_address(uintptr_t address, const struct tn_static_pool *ex
 static void expect_listed(int i)
 {
     const struct tn_static_pool *pool = &pools[i];
-    uint32_t last_chunk = pool->first_chunk + pool->chunk_count - 1;
+    uint32_t last_chunk = pool->first_chunk + pool->piece.chunk_count - 1;
     assert_ptr_equal(tn_static_pool_list_find_chunk(&list, pool->first_chunk), pool);
     assert_ptr_equal(tn_static_pool_list_find_chunk(&list, last_chunk), pool);
     expect_at_address(pool->first_address, pool);
@@ -211,11 +211,11 @@ static void memory_that_shares_a_byte_with_backing_overlaps(void **state)
     const uintptr_t base = (uintptr_t)1 << 40, end = base + 512 + 64 * CHUNK_BYTES + 500;
     expect_overlap(base, false);
     insert(0, 0, 64, base + 512);
-    pools[0].backing = (void *)base;
-    pools[0].backing_bytes = end - base;
+    pools[0].piece.base = (void *)base;
+    pools[0].piece.size_bytes = end - base;
     insert(1, 64, 64, (uintptr_t)1 << 30);
-    pools[1].backing = (void *)((uintptr_t)1 << 30);
-    pools[1].backing_bytes = 64 * CHUNK_BYTES;
+    pools[1].piece.base = (void *)((uintptr_t)1 << 30);
+    pools[1].piece.size_bytes = 64 * CHUNK_BYTES;
     expect_overlap(base - 4097, false);
     expect_overlap(base - 4096, false);
     expect_overlap(base - 4095, true);
@@ -343,7 +343,7 @@ static bool is_number_free(uint32_t chunk)
 {
     for (int i = 0; i < POOL_COUNT; i++) {
         const struct tn_static_pool *pool = &pools[i];
-        if (is_listed[i] && chunk - pool->first_chunk < pool->chunk_count) return false;
+        if (is_listed[i] && chunk - pool->first_chunk < pool->piece.chunk_count) return false;
     }
     return true;
 }

@@ -2,6 +2,7 @@
 /* test_step_range: sizes of units, plans, steps of one unit and of several that come and go, and faults that the check finds. */
 #include "core/parts/step_range.h"
 
+#include "base/host_memory.h"
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 
@@ -30,8 +31,8 @@ static int set_up(void **state)
                                          UNIT_BYTES, UNIT_COUNT, UNIT_COUNT, CHUNK_LOG2);
     assert_non_null(fixture.range);
     struct tn_static_pool *whole = fixture.range->static_pool;
-    assert_true(tn_region_index_reserve_span(&fixture.index, 0, whole->chunk_count));
-    whole->head = tn_region_index_add_void_span(&fixture.index, 0, whole->chunk_count);
+    assert_true(tn_region_index_reserve_span(&fixture.index, 0, whole->piece.chunk_count));
+    whole->head = tn_region_index_add_void_span(&fixture.index, 0, whole->piece.chunk_count);
     *state = &fixture;
     return 0;
 }
@@ -39,7 +40,10 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
-    tn_static_pool_destroy(fixture->range->static_pool);
+    for (uint32_t unit = 0; unit < UNIT_COUNT; unit++) {
+        struct tn_step *step = fixture->range->unit_steps[unit];
+        if (step && step->first_unit == unit) tn_host_memory_free(step);
+    }
     tn_step_range_destroy(fixture->range);
     tn_region_index_fini(&fixture->index);
     assert_int_equal(host_memory_faults_outstanding(), 0);
@@ -52,15 +56,17 @@ static void expect_sound(const struct fixture *fixture)
     const struct tn_static_pool *whole = fixture->range->static_pool;
     const char *fault = tn_region_index_check(&fixture->index);
     if (!fault)
-        fault = tn_region_index_check_span(&fixture->index, whole->head, 0, whole->chunk_count);
+        fault =
+            tn_region_index_check_span(&fixture->index, whole->head, 0, whole->piece.chunk_count);
     if (!fault) fault = tn_step_range_check(fixture->range, &fixture->index);
     if (fault) fail_msg("%s", fault);
 }
 
-static uint32_t take(struct fixture *fixture, uint32_t first_unit, uint32_t unit_count)
+static struct tn_step *take(struct fixture *fixture, uint32_t first_unit, uint32_t unit_count)
 {
-    uint32_t step = tn_step_range_take(fixture->range, &fixture->index, first_unit, unit_count);
-    assert_int_not_equal(step, TN_STEP_NONE);
+    struct tn_step *step =
+        tn_step_range_take(fixture->range, &fixture->index, first_unit, unit_count);
+    assert_non_null(step);
     expect_sound(fixture);
     return step;
 }
@@ -68,10 +74,43 @@ static uint32_t take(struct fixture *fixture, uint32_t first_unit, uint32_t unit
 /* Maps a step of several units; returns the free region. */
 static uint32_t map_step(struct fixture *fixture, uint32_t first_unit, uint32_t unit_count)
 {
-    uint32_t step = take(fixture, first_unit, unit_count);
-    uint32_t region = tn_step_range_arrive(fixture->range, &fixture->index, step);
+    struct tn_step *step = take(fixture, first_unit, unit_count);
+    uint32_t region = tn_step_range_arrive(&fixture->index, step);
+    step->piece.state = TN_PIECE_STATE_JOINED;
     expect_sound(fixture);
     return region;
+}
+
+/* The step of units that were taken out of the pool goes. */
+static void leave(struct fixture *fixture, struct tn_step *step)
+{
+    tn_step_range_leave(fixture->range, &fixture->index, step);
+    tn_host_memory_free(step);
+    expect_sound(fixture);
+}
+
+static void take_free(struct fixture *fixture, struct tn_free_step_walk *walk, struct tn_step *step)
+{
+    assert_true(tn_step_range_take_free(fixture->range, &fixture->index, walk));
+    step->piece.state = TN_PIECE_STATE_LEAVING;
+    expect_sound(fixture);
+}
+
+/* Expects so many bytes of wholly free steps, and that has_free knows them. */
+static void expect_free(struct fixture *fixture, bool has_holds, size_t expected_bytes)
+{
+    struct tn_free_step_walk walk = tn_step_range_begin_walk(fixture->range, 0);
+    const struct tn_step *step;
+    size_t bytes = 0;
+    unsigned count = 0;
+    for (; (step = tn_step_range_walk(fixture->range, &fixture->index, &walk)) != NULL; count++)
+        bytes += step->piece.size_bytes;
+    assert_int_equal(bytes, expected_bytes);
+    bool has_more =
+        tn_step_range_has_free(fixture->range, &fixture->index, 0, has_holds, expected_bytes - 1);
+    assert_int_equal(has_more, count > 1);
+    assert_false(
+        tn_step_range_has_free(fixture->range, &fixture->index, 0, has_holds, expected_bytes));
 }
 
 /* Maps `count` units from `first` on, each by a step of its own; returns the free region. */
@@ -147,17 +186,19 @@ static void a_range_begins_at_a_whole_unit(void **state)
     assert_int_equal(fixture->range->static_pool->first_address, BASE + UNIT_BYTES);
     assert_int_equal(tn_unit_first_chunk(fixture->range, 3), 3 * UNIT_CHUNKS);
     assert_int_equal(tn_unit_of_chunk(fixture->range, 3 * UNIT_CHUNKS - 1), 2);
-    uint32_t step = take(fixture, 3, 2);
-    assert_int_equal((uintptr_t)tn_step_address(fixture->range, step), BASE + 4 * UNIT_BYTES);
-    assert_int_equal(tn_step_bytes(fixture->range, step), 2 * UNIT_BYTES);
+    const struct tn_step *step = take(fixture, 3, 2);
+    assert_int_equal((uintptr_t)step->piece.base, BASE + 4 * UNIT_BYTES);
+    assert_int_equal(step->piece.size_bytes, 2 * UNIT_BYTES);
+    assert_int_equal(step->piece.chunk_count, 2 * UNIT_CHUNKS);
 }
 
 /* The host gives the pages that are used. */
-static void a_unit_takes_four_bytes(void **state)
+static void a_unit_takes_one_pointer(void **state)
 {
     const struct fixture *fixture = *state;
     assert_int_equal(tn_step_range_metadata_bytes(fixture->range),
-                     sizeof *fixture->range + UNIT_COUNT * sizeof(uint32_t));
+                     sizeof *fixture->range + sizeof *fixture->range->static_pool +
+                         UNIT_COUNT * sizeof(void *));
 }
 
 /* --- plans -------------------------------------------------------------------------------------- */
@@ -191,10 +232,8 @@ static void what_is_live_or_in_transit_is_in_the_way(void **state)
     carve(fixture, map(fixture, 4, 1), 0, 1);
     expect_plan(fixture, 4 * UNIT_CHUNKS, 1, 0, 4);
     expect_plan(fixture, 5 * UNIT_CHUNKS, 1, 4 * UNIT_CHUNKS + 1, 5);
-    uint32_t step = take(fixture, 1, 1);
+    take(fixture, 1, 1);
     expect_plan(fixture, 3 * UNIT_CHUNKS, 1, 4 * UNIT_CHUNKS + 1, 3);
-    tn_step_range_refuse(fixture->range, step);
-    expect_sound(fixture);
     expect_plan(fixture, 2 * UNIT_CHUNKS, 1, 2 * UNIT_CHUNKS, 2);
 }
 
@@ -246,27 +285,26 @@ static void a_step_may_have_several_units(void **state)
     uint32_t region = map_step(fixture, 1, 5);
     assert_int_equal(fixture->index.regions[region].first_chunk, UNIT_CHUNKS);
     assert_int_equal(fixture->index.regions[region].chunk_count, 5 * UNIT_CHUNKS);
-    assert_int_equal(range->mapped_count, 1);
-    assert_int_equal(tn_step_mapped_bytes(range), 5 * UNIT_BYTES);
+    const struct tn_step *step = range->unit_steps[1];
+    assert_int_equal(step->unit_count, 5);
     for (uint32_t unit = 0; unit < UNIT_COUNT; unit++)
-        assert_int_equal(tn_unit_step(range, unit), unit >= 1 && unit < 6 ? 0 : TN_STEP_NONE);
+        assert_ptr_equal(range->unit_steps[unit], unit >= 1 && unit < 6 ? step : NULL);
     assert_int_equal(tn_step_range_count_gap(range, &fixture->index, 0), 1);
     assert_int_equal(tn_step_range_count_gap(range, &fixture->index, 1), 0);
     assert_int_equal(tn_step_range_count_gap(range, &fixture->index, 7), UNIT_COUNT - 7);
     assert_int_equal(tn_step_range_count_gap(range, &fixture->index, UNIT_COUNT), 0);
 }
 
-static void numbers_of_steps_are_used_again(void **state)
+static void units_of_steps_that_left_are_used_again(void **state)
 {
     struct fixture *fixture = *state;
-    uint32_t first = take(fixture, 0, 2), second = take(fixture, 4, 1);
-    tn_step_range_leave(fixture->range, &fixture->index, first);
-    expect_sound(fixture);
-    assert_int_equal(tn_unit_step(fixture->range, 1), TN_STEP_NONE);
-    assert_int_equal(take(fixture, 8, 8), first);
-    tn_step_range_leave(fixture->range, &fixture->index, second);
-    expect_sound(fixture);
+    struct tn_step *first = take(fixture, 0, 2), *second = take(fixture, 4, 1);
+    leave(fixture, first);
+    assert_null(fixture->range->unit_steps[1]);
+    take(fixture, 8, 8);
+    leave(fixture, second);
     assert_int_equal(tn_step_range_count_gap(fixture->range, &fixture->index, 0), 8);
+    take(fixture, 0, 8);
 }
 
 /* --- steps that go ------------------------------------------------------------------------------ */
@@ -277,13 +315,11 @@ static void expect_taken(struct fixture *fixture, const uint32_t *units, unsigne
     struct tn_step_range *range = fixture->range;
     struct tn_free_step_walk walk = tn_step_range_begin_walk(range, 0);
     for (unsigned i = 0; i < count; i++) {
-        uint32_t step = tn_step_range_walk(range, &fixture->index, &walk);
-        assert_int_not_equal(step, TN_STEP_NONE);
-        assert_int_equal(range->steps[step].first_unit, units[i]);
-        assert_true(tn_step_range_take_free(range, &fixture->index, &walk));
-        expect_sound(fixture);
-        tn_step_range_leave(range, &fixture->index, step);
-        expect_sound(fixture);
+        struct tn_step *step = tn_step_range_walk(range, &fixture->index, &walk);
+        assert_non_null(step);
+        assert_int_equal(step->first_unit, units[i]);
+        take_free(fixture, &walk, step);
+        leave(fixture, step);
         /* A walk does not know a step that has left: it begins anew. */
         walk = tn_step_range_begin_walk(range, 0);
     }
@@ -292,15 +328,11 @@ static void expect_taken(struct fixture *fixture, const uint32_t *units, unsigne
 static void the_highest_free_steps_are_taken_first(void **state)
 {
     struct fixture *fixture = *state;
-    struct tn_step_range *range = fixture->range;
     carve(fixture, map(fixture, 0, 8), 3 * UNIT_CHUNKS + 1, UNIT_CHUNKS);
-    assert_int_equal(tn_step_range_count_free(range, &fixture->index, 0), 6 * UNIT_BYTES);
-    assert_true(tn_step_range_has_free(range, &fixture->index, 0, 6 * UNIT_BYTES - 1));
-    assert_false(tn_step_range_has_free(range, &fixture->index, 0, 6 * UNIT_BYTES));
+    expect_free(fixture, false, 6 * UNIT_BYTES);
     static const uint32_t expected[] = { 7, 6, 5, 2 };
     expect_taken(fixture, expected, 4);
-    assert_int_equal(range->mapped_count, 4);
-    assert_int_equal(tn_step_range_count_free(range, &fixture->index, 0), 2 * UNIT_BYTES);
+    expect_free(fixture, false, 2 * UNIT_BYTES);
 }
 
 static void a_walk_goes_on_behind_taken_steps_and_others(void **state)
@@ -315,29 +347,25 @@ static void a_walk_goes_on_behind_taken_steps_and_others(void **state)
     static const uint32_t expected[] = { 8, 5, 2, 0 };
     struct tn_free_step_walk walk = tn_step_range_begin_walk(range, 0);
     for (unsigned i = 0; i < 4; i++) {
-        uint32_t step = tn_step_range_walk(range, &fixture->index, &walk);
-        assert_int_not_equal(step, TN_STEP_NONE);
-        assert_int_equal(range->steps[step].first_unit, expected[i]);
-        if (i % 2 == 1) assert_true(tn_step_range_take_free(range, &fixture->index, &walk));
-        expect_sound(fixture);
+        struct tn_step *step = tn_step_range_walk(range, &fixture->index, &walk);
+        assert_non_null(step);
+        assert_int_equal(step->first_unit, expected[i]);
+        if (i % 2 == 1) take_free(fixture, &walk, step);
     }
-    assert_int_equal(tn_step_range_walk(range, &fixture->index, &walk), TN_STEP_NONE);
-    assert_int_equal(tn_step_range_count_free(range, &fixture->index, 0), 7 * UNIT_BYTES);
+    assert_null(tn_step_range_walk(range, &fixture->index, &walk));
+    expect_free(fixture, false, 7 * UNIT_BYTES);
 }
 
 /* A live block at the edge of a step holds all of it. */
 static void a_step_goes_as_a_whole(void **state)
 {
     struct fixture *fixture = *state;
-    const struct tn_step_range *range = fixture->range;
     map_step(fixture, 0, 4);
     uint32_t free = map_step(fixture, 4, 4);
     carve(fixture, free, 4 * UNIT_CHUNKS - 1, 1); /* in the first step's last chunk */
-    assert_int_equal(tn_step_range_count_free(range, &fixture->index, 0), 4 * UNIT_BYTES);
-    assert_false(tn_step_range_has_free(range, &fixture->index, 0, 0)); /* it is the only one */
+    expect_free(fixture, false, 4 * UNIT_BYTES);
     map_step(fixture, 8, 1);
-    assert_true(tn_step_range_has_free(range, &fixture->index, 0, 5 * UNIT_BYTES - 1));
-    assert_false(tn_step_range_has_free(range, &fixture->index, 0, 5 * UNIT_BYTES));
+    expect_free(fixture, false, 5 * UNIT_BYTES);
     static const uint32_t expected[] = { 8, 4 };
     expect_taken(fixture, expected, 2);
 }
@@ -349,16 +377,12 @@ static void held_steps_are_passed_by(void **state)
     map_step(fixture, 0, 2);
     map_step(fixture, 2, 3);
     map_step(fixture, 5, 1);
-    range->steps[1].hold_count = range->held_count = 1;
-    expect_sound(fixture);
-    assert_int_equal(tn_step_range_count_free(range, &fixture->index, 0), 3 * UNIT_BYTES);
-    assert_true(tn_step_range_has_free(range, &fixture->index, 0, 3 * UNIT_BYTES - 1));
-    assert_false(tn_step_range_has_free(range, &fixture->index, 0, 3 * UNIT_BYTES));
+    range->unit_steps[3]->piece.hold_count = 1;
+    expect_free(fixture, true, 3 * UNIT_BYTES);
     static const uint32_t expected[] = { 5, 0 };
     expect_taken(fixture, expected, 2);
     struct tn_free_step_walk walk = tn_step_range_begin_walk(range, 0);
-    assert_int_equal(tn_step_range_walk(range, &fixture->index, &walk), TN_STEP_NONE);
-    range->steps[1].hold_count = range->held_count = 0;
+    assert_null(tn_step_range_walk(range, &fixture->index, &walk));
 }
 
 /* --- check -------------------------------------------------------------------------------------- */
@@ -375,44 +399,30 @@ static void faults_are_found(void **state)
     struct fixture *fixture = *state;
     struct tn_step_range *range = fixture->range;
     map(fixture, 0, 2);
-    uint32_t taken = take(fixture, 5, 2);
-    struct tn_step *step = &range->steps[taken];
-    range->mapped_unit_count++;
-    expect_fault(fixture, "the count of mapped steps is wrong");
-    range->mapped_unit_count--;
-    range->left_count++;
-    expect_fault(fixture, "the count of steps that have left is wrong");
-    range->left_count--;
-    range->held_count++;
-    expect_fault(fixture, "the count of held steps is wrong");
-    range->held_count--;
-    range->unit_steps[6] = 1;
+    struct tn_step *step = take(fixture, 5, 2), *other = range->unit_steps[0];
+    range->unit_steps[6] = other;
     expect_fault(fixture, "a unit does not know its step");
-    range->unit_steps[6] = taken + 1;
-    range->unit_steps[7] = taken + 1;
-    expect_fault(fixture, "a unit has a step that is not there");
-    range->unit_steps[7] = 0;
+    range->unit_steps[6] = step;
+    range->unit_steps[7] = step;
+    expect_fault(fixture, "a unit has a step that is elsewhere");
+    range->unit_steps[7] = NULL;
     step->unit_count = 0;
     expect_fault(fixture, "a step has no units, or such as the range lacks");
     step->unit_count = 2;
     step->region++;
     expect_fault(fixture, "a step's link to its void is wrong");
     step->region--;
-    step->state = TN_STEP_STATE_MAPPED;
-    range->mapped_count++;
-    range->mapped_unit_count += 2;
-    range->left_count--;
-    expect_fault(fixture, "a mapped step is void");
-    step->state = TN_STEP_STATE_TRANSIT;
-    range->mapped_count--;
-    range->mapped_unit_count -= 2;
-    range->left_count++;
+    step->piece.state = TN_PIECE_STATE_JOINED;
+    expect_fault(fixture, "a step of the pool is void");
+    step->piece.state = TN_PIECE_STATE_ARRIVING;
+    other->piece.state = TN_PIECE_STATE_LEAVING;
+    expect_fault(fixture, "a unit that is not mapped is not a void");
+    other->piece.state = TN_PIECE_STATE_JOINED;
     struct tn_region *region = &fixture->index.regions[step->region];
     region->chunk_count--;
     expect_fault(fixture, "a void is not whole units");
     region->chunk_count++;
     expect_sound(fixture);
-    tn_step_range_leave(range, &fixture->index, taken);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -423,7 +433,7 @@ int main(void)
         TEST(units_are_of_2_mib_but_for_a_small_limit_and_a_large_floor),
         TEST(whole_units_fill_a_limit),
         TEST(a_range_begins_at_a_whole_unit),
-        TEST(a_unit_takes_four_bytes),
+        TEST(a_unit_takes_one_pointer),
         TEST(an_empty_range_is_filled_from_its_beginning),
         TEST(free_chunks_before_and_behind_a_void_help),
         TEST(what_is_live_or_in_transit_is_in_the_way),
@@ -431,7 +441,7 @@ int main(void)
         TEST(a_place_is_as_aligned_as_asked_for),
         TEST(far_apart_places_are_all_tried),
         TEST(a_step_may_have_several_units),
-        TEST(numbers_of_steps_are_used_again),
+        TEST(units_of_steps_that_left_are_used_again),
         TEST(the_highest_free_steps_are_taken_first),
         TEST(a_walk_goes_on_behind_taken_steps_and_others),
         TEST(a_step_goes_as_a_whole),

@@ -13,8 +13,7 @@
 #include "../serve/pool_name.h"
 #include "../supply/capture.h"
 #include "../supply/pool_callbacks.h"
-#include "../supply/pool_members.h"
-#include "../supply/pool_steps.h"
+#include "../supply/mapped.h"
 #include "../supply/pool_trim.h"
 
 #include "checks.h"

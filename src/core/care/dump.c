@@ -127,9 +127,9 @@ static void copy_static_pools(const struct tarn_pool *pool, struct picture *pict
         const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
         size_t count = copy_regions(pool, static_pool, picture->regions + region_count);
         picture->static_pools[i] = (struct dumped_static_pool){
-            .id = static_pool->id,
-            .backing = (uintptr_t)static_pool->backing,
-            .backing_bytes = static_pool->backing_bytes,
+            .id = static_pool->piece.id,
+            .backing = (uintptr_t)static_pool->piece.base,
+            .backing_bytes = static_pool->piece.size_bytes,
             .region_count = count,
         };
         region_count += count;

@@ -11,7 +11,7 @@
 #include "../../base/struct_size.h"
 #include "../arenas/gather.h"
 #include "../serve/pool_log.h"
-#include "../supply/pool_members.h"
+#include "../supply/piece.h"
 #include "../supply/stream_reuse.h"
 
 #include "debug_pool.h"

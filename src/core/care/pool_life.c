@@ -4,8 +4,7 @@
 
 #include "../../base/error.h"
 #include "../serve/pool_streams.h"
-#include "../supply/pool_initial.h"
-#include "../supply/pool_steps.h"
+#include "../supply/mapped.h"
 #include "../supply/pool_trim.h"
 
 #include "debug_pool.h"
@@ -25,7 +24,7 @@ tarn_status tn_pool_life_begin(const tarn_pool_options *options, const tarn_back
     if (status != TARN_STATUS_OK) goto no_memory;
     pool->notes_callers = pool->debug || pool->fallback;
     tn_pool_set_care(pool, TN_CARE_CALLERS, pool->notes_callers);
-    if (options->contiguous) status = tn_pool_reserve_range(pool, options);
+    if (options->contiguous) status = tn_mapped_reserve_range(pool, options);
     if (status != TARN_STATUS_OK) goto no_memory;
     if (address) status = tn_pool_take_over(pool, address, options->initial_bytes);
     if (status != TARN_STATUS_OK) goto no_memory;

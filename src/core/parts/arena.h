@@ -40,13 +40,27 @@
 #include <stdint.h>
 
 #include "../../base/biased_mutex.h"
+#include "../index/region_index_parts.h"
 #include "tarn/tarn.h"
 
-#include "part.h"
+#include "label_stats.h"
 #include "remote_frees.h"
+#include "slices.h"
+#include "stats.h"
 
 #define TN_ARENA_COUNT     32
 #define TN_ARENA_LOANS_MAX 1024
+
+/* A part of a pool in which allocations and frees work: the pool's own, or an arena. It has an index of its chunks, slices
+ * of some of them, and counters. Under the lock of the pool, or of the arena. */
+struct tn_part {
+    struct tn_region_index index;
+    struct tn_slices slices;
+    struct tn_stats stats;
+    tn_label_stats_pointer labels; /* if those of an arena exist, those of the pool's own part do */
+    uint32_t last_stream;          /* number of the stream that was looked up last */
+    bool has_shrunk;               /* a resize freed chunks; it does not count as a free */
+};
 
 /* Chunks lent to an arena. */
 struct tn_loan {

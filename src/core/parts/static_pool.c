@@ -19,38 +19,27 @@ struct tn_static_pool *tn_static_pool_alloc(void)
     return tn_host_memory_alloc_zeroed(sizeof(struct tn_static_pool));
 }
 
-/* A static pool of this backing that has been in no pool yet. */
-static struct tn_static_pool new_of(const struct tn_static_pool *pool)
-{
-    return (struct tn_static_pool){
-        .backing = pool->backing,
-        .backing_bytes = pool->backing_bytes,
-        .id = tn_static_pool_take_id(),
-    };
-}
-
 void tn_static_pool_describe(struct tn_static_pool *pool, unsigned chunk_log2,
                              uint32_t chunk_count_max)
 {
+    const struct tn_piece *backing = &pool->piece;
     size_t chunk_bytes = (size_t)1 << chunk_log2;
-    size_t lead = -(uintptr_t)pool->backing & (chunk_bytes - 1);
-    TN_ASSERT(pool->backing_bytes >= lead + chunk_bytes);
-    *pool = new_of(pool);
+    size_t lead = -(uintptr_t)backing->base & (chunk_bytes - 1);
+    TN_ASSERT(backing->size_bytes >= lead + chunk_bytes);
     pool->chunk_log2 = chunk_log2;
-    pool->chunk_count =
-        (uint32_t)tn_min((pool->backing_bytes - lead) >> chunk_log2, chunk_count_max);
-    pool->first_address = (uintptr_t)pool->backing + lead;
-    pool->end_address = pool->first_address + ((uintptr_t)pool->chunk_count << chunk_log2);
+    pool->piece.chunk_count =
+        (uint32_t)tn_min((backing->size_bytes - lead) >> chunk_log2, chunk_count_max);
+    pool->first_address = (uintptr_t)backing->base + lead;
+    pool->end_address = pool->first_address + ((uintptr_t)backing->chunk_count << chunk_log2);
 }
 
 void tn_static_pool_describe_for_one(struct tn_static_pool *pool, unsigned chunk_log2,
                                      uintptr_t address, size_t size_bytes)
 {
-    TN_ASSERT(address >= (uintptr_t)pool->backing);
-    TN_ASSERT(address - (uintptr_t)pool->backing + size_bytes <= pool->backing_bytes);
-    *pool = new_of(pool);
+    TN_ASSERT(address >= (uintptr_t)pool->piece.base);
+    TN_ASSERT(address - (uintptr_t)pool->piece.base + size_bytes <= pool->piece.size_bytes);
     pool->chunk_log2 = chunk_log2;
-    pool->chunk_count = (uint32_t)tn_count_units(size_bytes, chunk_log2);
+    pool->piece.chunk_count = (uint32_t)tn_count_units(size_bytes, chunk_log2);
     pool->first_address = address;
     pool->end_address = address + size_bytes;
 }
@@ -60,8 +49,9 @@ struct tn_static_pool *tn_static_pool_create(void *backing, size_t backing_bytes
 {
     struct tn_static_pool *pool = tn_static_pool_alloc();
     if (!pool) return NULL;
-    pool->backing = backing;
-    pool->backing_bytes = backing_bytes;
+    pool->piece.base = backing;
+    pool->piece.size_bytes = backing_bytes;
+    pool->piece.id = tn_static_pool_take_id();
     tn_static_pool_describe(pool, chunk_log2, chunk_count_max);
     return pool;
 }

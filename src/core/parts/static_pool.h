@@ -21,34 +21,21 @@
 #include <stdint.h>
 
 #include "../../base/assert.h"
-#include "../index/dependency.h"
+#include "pieces.h"
 
 struct tn_static_pool {
+    struct tn_piece piece; /* the backing. It comes first */
     uintptr_t first_address;
     uintptr_t end_address; /* end of the last chunk, or of the one allocation */
     uint32_t first_chunk;  /* number of the first chunk */
-    uint32_t chunk_count;
+    uint32_t head;         /* head of its span in the region index */
     unsigned chunk_log2;
-    uint32_t head; /* head of its span in the region index */
-    void *backing; /* address from the backend */
-    size_t backing_bytes;
-    uint64_t id;   /* never reused in a process */
-    uint64_t told; /* the newest observer that was told that it has come; 0: not all are yet */
-    uint32_t hold_count; /* while it is held it does not leave */
-    void *watch;         /* a tarn_watch, or NULL */
-
-    struct tn_static_pool *older, *newer; /* neighbours in its chain: see static_pool_list.h */
-    struct tn_static_pool *next_out;      /* the next that leaves the pool by the same call */
-    bool is_leaving;                      /* it is on its way to the vendor */
-    bool is_unreleased;                   /* the vendor did not take it */
-    struct tn_dependency dependency;      /* while it is leaving: work that may still use it */
 };
 
-/* Makes a static pool without a backing: only `backing` and `backing_bytes` may be set then. NULL: no host memory. */
+/* Makes a static pool without a backing: the base and the size of its piece are to be set. NULL: no host memory. */
 struct tn_static_pool *tn_static_pool_alloc(void);
 
-/* Gives the static pool a new id, and describes its backing of at least one chunk: at most chunk_count_max chunks. The
- * chunk numbers are not set yet. */
+/* Describes the backing of at least one chunk: at most chunk_count_max chunks. The chunk numbers are not set yet. */
 void tn_static_pool_describe(struct tn_static_pool *pool, unsigned chunk_log2,
                              uint32_t chunk_count_max);
 
@@ -56,7 +43,7 @@ void tn_static_pool_describe(struct tn_static_pool *pool, unsigned chunk_log2,
 void tn_static_pool_describe_for_one(struct tn_static_pool *pool, unsigned chunk_log2,
                                      uintptr_t address, size_t size_bytes);
 
-/* Makes a static pool and describes it. NULL: no host memory. */
+/* Makes a static pool that has an id, and describes it. NULL: no host memory. */
 struct tn_static_pool *tn_static_pool_create(void *backing, size_t backing_bytes,
                                              unsigned chunk_log2, uint32_t chunk_count_max);
 
@@ -66,6 +53,12 @@ uint64_t tn_static_pool_take_id(void);
 
 /* Frees the description; the backing stays the caller's. NULL is allowed. */
 void tn_static_pool_destroy(struct tn_static_pool *pool);
+
+/* Returns the static pool that a piece begins. */
+static inline struct tn_static_pool *tn_static_pool_of(struct tn_piece *piece)
+{
+    return (struct tn_static_pool *)piece;
+}
 
 static inline uintptr_t tn_static_pool_address_of(const struct tn_static_pool *pool, uint32_t chunk)
 {

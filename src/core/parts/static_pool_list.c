@@ -30,27 +30,6 @@ void tn_static_pool_list_fini(struct tn_static_pool_list *list)
     tn_static_pool_list_init(list);
 }
 
-/* --- the chain ---------------------------------------------------------------------------------- */
-
-void tn_static_pool_chain_push(struct tn_static_pool_chain *chain, struct tn_static_pool *added)
-{
-    added->newer = NULL;
-    added->older = chain->newest;
-    if (chain->newest) chain->newest->newer = added;
-    chain->newest = added;
-}
-
-void tn_static_pool_chain_remove(struct tn_static_pool_chain *chain,
-                                 const struct tn_static_pool *removed)
-{
-    if (removed->older) removed->older->newer = removed->newer;
-    if (removed->newer) {
-        removed->newer->older = removed->older;
-    } else {
-        chain->newest = removed->older;
-    }
-}
-
 /* --- groups ------------------------------------------------------------------------------------- */
 
 /* Divides the values from the first place's on into groups. With no place each group has the unused one. */
@@ -132,13 +111,13 @@ void tn_static_pool_list_insert(struct tn_static_pool_list *list, struct tn_stat
 {
     uintptr_t chunk_0_address =
         added->first_address - ((uintptr_t)added->first_chunk << added->chunk_log2);
-    insert_place(list->by_chunk, list->count,
-                 (struct tn_static_pool_place){ (uint64_t)added->first_chunk + added->chunk_count,
-                                                added->first_chunk, chunk_0_address, added });
+    insert_place(
+        list->by_chunk, list->count,
+        (struct tn_static_pool_place){ (uint64_t)added->first_chunk + added->piece.chunk_count,
+                                       added->first_chunk, chunk_0_address, added });
     insert_place(list->by_address, list->count,
                  (struct tn_static_pool_place){ added->end_address, added->first_address,
                                                 chunk_0_address, added });
-    tn_static_pool_chain_push(&list->chain, added);
     list->count++;
     divide_all(list);
 }
@@ -147,23 +126,18 @@ static uint32_t keep_places(struct tn_static_pool_place *places, uint32_t count)
 {
     uint32_t kept_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (!places[i].static_pool->is_leaving) places[kept_count++] = places[i];
+        bool is_leaving = places[i].static_pool->piece.state == TN_PIECE_STATE_LEAVING;
+        if (!is_leaving) places[kept_count++] = places[i];
     }
     for (uint32_t i = kept_count; i < count; i++)
         places[i] = (struct tn_static_pool_place)NO_PLACE;
     return kept_count;
 }
 
-void tn_static_pool_list_mark_leaving(struct tn_static_pool_list *list,
-                                      struct tn_static_pool *leaving)
-{
-    tn_static_pool_chain_remove(&list->chain, leaving);
-    leaving->is_leaving = true;
-}
-
 void tn_static_pool_list_remove_leaving(struct tn_static_pool_list *list)
 {
-    keep_places(list->by_chunk, list->count);
+    uint32_t kept_count = keep_places(list->by_chunk, list->count);
+    if (kept_count == list->count) return;
     list->count = keep_places(list->by_address, list->count);
     divide_all(list);
 }
@@ -200,8 +174,9 @@ bool tn_static_pool_list_overlaps(const struct tn_static_pool_list *list, uintpt
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const struct tn_static_pool *held = list->by_address[i].static_pool;
-        uintptr_t backing = (uintptr_t)held->backing;
-        if (address < backing + held->backing_bytes && backing < address + size_bytes) return true;
+        uintptr_t backing = (uintptr_t)held->piece.base;
+        if (address < backing + held->piece.size_bytes && backing < address + size_bytes)
+            return true;
     }
     return false;
 }
@@ -252,7 +227,7 @@ const char *tn_static_pool_list_check(const struct tn_static_pool_list *list)
         const struct tn_static_pool *of_chunk = by_chunk[i].static_pool;
         const struct tn_static_pool *of_address = by_address[i].static_pool;
         if (!is_right(&by_chunk[i], of_chunk->first_chunk,
-                      (uint64_t)of_chunk->first_chunk + of_chunk->chunk_count) ||
+                      (uint64_t)of_chunk->first_chunk + of_chunk->piece.chunk_count) ||
             !is_right(&by_address[i], of_address->first_address, of_address->end_address))
             return "a place of a static pool has wrong values";
         if (!is_found(list, by_chunk, &list->chunk_groups, i) ||

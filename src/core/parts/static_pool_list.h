@@ -13,8 +13,6 @@
  *
  * Many small static pools may lie in one group. Among them a binary search finds the place.
  *
- * A chain has them in the order in which they joined, for a trim, which gives the newest back first.
- *
  * Cost: find O(1), and O(log n) where three or more static pools share a group; insert and remove O(n) in static
  * pools, of which there are few.
  * Only reserve allocates. An insert requires reserved room and cannot fail.
@@ -52,17 +50,7 @@ struct tn_static_pool_groups {
     uint32_t places[TN_STATIC_POOL_GROUP_COUNT];
 };
 
-/* Static pools in the order in which they were put in. */
-struct tn_static_pool_chain {
-    struct tn_static_pool *newest;
-};
-
-void tn_static_pool_chain_push(struct tn_static_pool_chain *chain, struct tn_static_pool *added);
-void tn_static_pool_chain_remove(struct tn_static_pool_chain *chain,
-                                 const struct tn_static_pool *removed);
-
 struct tn_static_pool_list {
-    struct tn_static_pool_chain chain;
     struct tn_static_pool_place *by_chunk;
     struct tn_static_pool_place *by_address;
     struct tn_static_pool_groups chunk_groups;
@@ -81,11 +69,7 @@ bool tn_static_pool_list_reserve(struct tn_static_pool_list *list);
 /* Adds a static pool whose chunk numbers are set. Requires: reserved room. */
 void tn_static_pool_list_insert(struct tn_static_pool_list *list, struct tn_static_pool *added);
 
-/* Takes a static pool out of the chain, and marks it as leaving. It leaves the orders with remove_leaving. */
-void tn_static_pool_list_mark_leaving(struct tn_static_pool_list *list,
-                                      struct tn_static_pool *leaving);
-
-/* Removes all static pools that are marked. Cost: O(n), however many they are. */
+/* Removes all static pools whose pieces are leaving. Cost: O(n), however many they are. */
 void tn_static_pool_list_remove_leaving(struct tn_static_pool_list *list);
 
 /* Returns the first chunk number after those of all static pools. */

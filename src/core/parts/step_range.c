@@ -27,7 +27,7 @@ size_t tn_unit_bytes_for(size_t device_bytes, size_t limit_bytes, size_t floor_b
 
 static size_t description_bytes(uint32_t unit_count)
 {
-    return sizeof(struct tn_step_range) + unit_count * sizeof(uint32_t);
+    return sizeof(struct tn_step_range) + unit_count * sizeof(struct tn_step *);
 }
 
 struct tn_step_range *tn_step_range_create(void *reserved, size_t reserved_bytes, size_t unit_bytes,
@@ -52,19 +52,18 @@ struct tn_step_range *tn_step_range_create(void *reserved, size_t reserved_bytes
     range->unit_count = unit_count;
     range->unit_count_max = unit_count_max;
     range->device_bytes = SIZE_MAX;
-    range->first_unused = TN_STEP_NONE;
     return range;
 }
 
 void tn_step_range_destroy(struct tn_step_range *range)
 {
-    if (range) tn_host_memory_free(range->steps);
+    if (range) tn_static_pool_destroy(range->static_pool);
     tn_host_memory_free(range);
 }
 
 size_t tn_step_range_metadata_bytes(const struct tn_step_range *range)
 {
-    return description_bytes(range->unit_count) + range->step_capacity * sizeof *range->steps;
+    return range ? description_bytes(range->unit_count) + sizeof *range->static_pool : 0;
 }
 
 /* --- planning ------------------------------------------------------------------------------- */
@@ -207,7 +206,7 @@ bool tn_step_range_plan(const struct tn_step_range *range, const struct tn_regio
         .index = index,
         .alignment_bytes = alignment_bytes,
         .streams = streams,
-        .best = { UINT32_MAX, chunk_count, UINT32_MAX, TN_STEP_NONE },
+        .best = { UINT32_MAX, chunk_count, UINT32_MAX },
     };
     uint32_t next_chunk = 0; /* end of the last stretch */
     for (uint32_t region = index->first_void; region != TN_REGION_NONE;
@@ -236,68 +235,41 @@ static uint32_t find_void(const struct tn_region_index *index, uint32_t chunk)
 uint32_t tn_step_range_count_gap(const struct tn_step_range *range,
                                  const struct tn_region_index *index, uint32_t unit)
 {
-    if (unit == range->unit_count || tn_unit_step(range, unit) != TN_STEP_NONE) return 0;
+    if (unit == range->unit_count || range->unit_steps[unit]) return 0;
     uint32_t region = find_void(index, tn_unit_first_chunk(range, unit));
     return tn_unit_of_chunk(range, tn_region_end_chunk(&index->regions[region])) - unit;
 }
 
-/* Makes sure that there is a number that no step has. False: no host memory. */
-static bool reserve_number(struct tn_step_range *range)
-{
-    void *steps = range->steps;
-    bool has_room = range->first_unused != TN_STEP_NONE ||
-                    tn_host_memory_grow_array(&steps, &range->step_capacity, range->step_count,
-                                              range->step_count + 1, sizeof *range->steps);
-    range->steps = steps;
-    return has_room;
-}
-
-static uint32_t take_number(struct tn_step_range *range)
-{
-    uint32_t number = range->first_unused;
-    if (number == TN_STEP_NONE) return range->step_count++;
-    range->first_unused = range->steps[number].next;
-    return number;
-}
-
-/* Notes a step, or TN_STEP_NONE, at units. */
+/* Notes a step, or NULL, at units. */
 static void set_unit_steps(struct tn_step_range *range, uint32_t first, uint32_t count,
-                           uint32_t step)
+                           struct tn_step *step)
 {
     for (uint32_t unit = first; unit < first + count; unit++)
-        range->unit_steps[unit] = step + 1;
+        range->unit_steps[unit] = step;
 }
 
-uint32_t tn_step_range_take(struct tn_step_range *range, struct tn_region_index *index,
-                            uint32_t first_unit, uint32_t unit_count)
+struct tn_step *tn_step_range_take(struct tn_step_range *range, struct tn_region_index *index,
+                                   uint32_t first_unit, uint32_t unit_count)
 {
     TN_ASSERT(unit_count > 0 && unit_count <= tn_step_range_count_gap(range, index, first_unit));
-    if (!tn_region_index_reserve(index) || !reserve_number(range)) return TN_STEP_NONE;
-    uint32_t chunk = tn_unit_first_chunk(range, first_unit), step = take_number(range);
-    range->steps[step] = (struct tn_step){
-        .first_unit = first_unit,
-        .unit_count = unit_count,
-        .region = tn_region_index_take_void(index, find_void(index, chunk), chunk,
-                                            unit_count << range->unit_chunk_log2),
-        .next = TN_STEP_NONE,
-        .state = TN_STEP_STATE_TRANSIT,
-        .dependency = TN_DEPENDENCY_NONE,
-    };
+    if (!tn_region_index_reserve(index)) return NULL;
+    struct tn_step *step = tn_host_memory_alloc_zeroed(sizeof *step);
+    if (!step) return NULL;
+    uint32_t chunk = tn_unit_first_chunk(range, first_unit);
+    step->piece.base = (void *)(range->static_pool->first_address + first_unit * range->unit_bytes);
+    step->piece.size_bytes = unit_count * range->unit_bytes;
+    step->piece.chunk_count = unit_count << range->unit_chunk_log2;
+    step->first_unit = first_unit;
+    step->unit_count = unit_count;
+    step->region =
+        tn_region_index_take_void(index, find_void(index, chunk), chunk, step->piece.chunk_count);
     set_unit_steps(range, first_unit, unit_count, step);
-    range->left_count++;
     return step;
 }
 
-uint32_t tn_step_range_arrive(struct tn_step_range *range, struct tn_region_index *index,
-                              uint32_t step)
+uint32_t tn_step_range_arrive(struct tn_region_index *index, const struct tn_step *step)
 {
-    struct tn_step *arrived = &range->steps[step];
-    TN_ASSERT(arrived->state == TN_STEP_STATE_TRANSIT);
-    arrived->state = TN_STEP_STATE_MAPPED;
-    range->mapped_count++;
-    range->mapped_unit_count += arrived->unit_count;
-    range->left_count--;
-    return tn_region_index_fill(index, arrived->region);
+    return tn_region_index_fill(index, step->region);
 }
 
 /* --- going ---------------------------------------------------------------------------------- */
@@ -309,32 +281,33 @@ struct step_sum {
 };
 
 /* Sums up the steps that lie wholly in a free region. */
-static struct step_sum sum_up_region(const struct tn_step_range *range, const struct tn_region *r)
+static struct step_sum sum_up_region(const struct tn_step_range *range, const struct tn_region *r,
+                                     bool has_holds)
 {
     const struct step_sum none = { 0, 0 };
     uint32_t first = tn_unit_of_chunk(range, r->first_chunk);
     uint32_t end = tn_unit_of_chunk(range, tn_region_end_chunk(r));
     if (tn_unit_first_chunk(range, first) < r->first_chunk) first++;
     if (first >= end) return none;
-    uint32_t step = tn_unit_step(range, first), last = tn_unit_step(range, end - 1);
-    if (range->steps[step].first_unit < first) first = tn_step_end_unit(range, step);
-    if (tn_step_end_unit(range, last) > end) end = range->steps[last].first_unit;
+    const struct tn_step *step = range->unit_steps[first], *last = range->unit_steps[end - 1];
+    if (step->first_unit < first) first = tn_step_end_unit(step);
+    if (tn_step_end_unit(last) > end) end = last->first_unit;
     if (first >= end) return none;
-    step = tn_unit_step(range, first);
-    struct step_sum sum = { tn_step_end_unit(range, step) == end ? 1 : 2, end - first };
-    if (range->held_count == 0) return sum;
+    step = range->unit_steps[first];
+    struct step_sum sum = { tn_step_end_unit(step) == end ? 1 : 2, end - first };
+    if (!has_holds) return sum;
     sum = none;
-    for (uint32_t unit = first; unit < end; unit = tn_step_end_unit(range, step)) {
-        step = tn_unit_step(range, unit);
-        if (range->steps[step].hold_count > 0) continue;
+    for (uint32_t unit = first; unit < end; unit = tn_step_end_unit(step)) {
+        step = range->unit_steps[unit];
+        if (step->piece.hold_count > 0) continue;
         sum.count++;
-        sum.unit_count += range->steps[step].unit_count;
+        sum.unit_count += step->unit_count;
     }
     return sum;
 }
 
 bool tn_step_range_has_free(const struct tn_step_range *range, const struct tn_region_index *index,
-                            uint32_t held, size_t bytes)
+                            uint32_t held, bool has_holds, size_t bytes)
 {
     struct step_sum all = { 0, 0 };
     uint32_t unit_chunks = (uint32_t)1 << range->unit_chunk_log2;
@@ -344,7 +317,7 @@ bool tn_step_range_has_free(const struct tn_step_range *range, const struct tn_r
              region != TN_REGION_NONE;
              region = tn_region_index_find_next_fit(index, region, unit_chunks)) {
             if (!tn_region_is_free_without(&index->regions[region], held)) continue;
-            struct step_sum sum = sum_up_region(range, &index->regions[region]);
+            struct step_sum sum = sum_up_region(range, &index->regions[region], has_holds);
             all.count += sum.count;
             all.unit_count += sum.unit_count;
             if (all.count > 1 && all.unit_count * range->unit_bytes > bytes) return true;
@@ -374,163 +347,62 @@ static bool go_to_next_run(const struct tn_step_range *range, const struct tn_re
     return true;
 }
 
-uint32_t tn_step_range_walk(const struct tn_step_range *range, const struct tn_region_index *index,
-                            struct tn_free_step_walk *walk)
+struct tn_step *tn_step_range_walk(const struct tn_step_range *range,
+                                   const struct tn_region_index *index,
+                                   struct tn_free_step_walk *walk)
 {
     do {
         uint32_t first_chunk = index->regions[walk->first].first_chunk;
         while (walk->end_unit > 0 && tn_unit_first_chunk(range, walk->end_unit) > first_chunk) {
-            uint32_t end_unit = walk->end_unit, step = tn_unit_step(range, end_unit - 1);
-            const struct tn_step *s = &range->steps[step];
-            walk->end_unit = s->first_unit;
-            bool is_whole = tn_unit_first_chunk(range, s->first_unit) >= first_chunk &&
-                            tn_step_end_unit(range, step) == end_unit;
-            if (is_whole && s->hold_count == 0) return step;
+            uint32_t end_unit = walk->end_unit;
+            struct tn_step *step = range->unit_steps[end_unit - 1];
+            walk->end_unit = step->first_unit;
+            bool is_whole = tn_unit_first_chunk(range, step->first_unit) >= first_chunk &&
+                            tn_step_end_unit(step) == end_unit;
+            if (is_whole && step->piece.hold_count == 0) return step;
         }
     } while (go_to_next_run(range, index, walk));
-    return TN_STEP_NONE;
-}
-
-size_t tn_step_range_count_free(const struct tn_step_range *range,
-                                const struct tn_region_index *index, uint32_t held)
-{
-    size_t bytes = 0;
-    struct tn_free_step_walk walk = tn_step_range_begin_walk(range, held);
-    uint32_t step;
-    while ((step = tn_step_range_walk(range, index, &walk)) != TN_STEP_NONE)
-        bytes += tn_step_bytes(range, step);
-    return bytes;
+    return NULL;
 }
 
 bool tn_step_range_take_free(struct tn_step_range *range, struct tn_region_index *index,
                              struct tn_free_step_walk *walk)
 {
-    uint32_t step = tn_unit_step(range, walk->end_unit), region = walk->first;
-    struct tn_step *taken = &range->steps[step];
-    uint32_t chunk = tn_unit_first_chunk(range, taken->first_unit);
+    struct tn_step *taken = range->unit_steps[walk->end_unit];
+    uint32_t chunk = tn_unit_first_chunk(range, taken->first_unit), region = walk->first;
     if (!tn_region_index_reserve(index)) return false;
     while (tn_region_end_chunk(&index->regions[region]) <= chunk)
         region = index->regions[region].next;
-    taken->region = tn_region_index_take_free(
-        index, region, chunk, taken->unit_count << range->unit_chunk_log2, &taken->dependency);
-    taken->state = TN_STEP_STATE_TRANSIT;
-    taken->is_leaving = true;
-    taken->next = TN_STEP_NONE;
-    range->mapped_count--;
-    range->mapped_unit_count -= taken->unit_count;
-    range->left_count++;
+    taken->region = tn_region_index_take_free(index, region, chunk, taken->piece.chunk_count,
+                                              &taken->piece.dependency);
     /* The walk goes on with the rest of the run. */
     walk->first = taken->region;
     walk->end_unit = 0;
     return true;
 }
 
-void tn_step_range_leave(struct tn_step_range *range, struct tn_region_index *index, uint32_t step)
+void tn_step_range_leave(struct tn_step_range *range, struct tn_region_index *index,
+                         const struct tn_step *step)
 {
-    struct tn_step *left = &range->steps[step];
-    TN_ASSERT(left->state == TN_STEP_STATE_TRANSIT);
-    set_unit_steps(range, left->first_unit, left->unit_count, TN_STEP_NONE);
-    range->left_count--;
-    tn_region_index_rest(index, left->region);
-    left->state = TN_STEP_STATE_UNUSED;
-    left->next = range->first_unused;
-    range->first_unused = step;
-}
-
-/* --- finding --------------------------------------------------------------------------------------- */
-
-uint32_t tn_step_range_find(const struct tn_step_range *range, uint64_t id)
-{
-    for (uint32_t i = 0; i < range->step_count; i++) {
-        const struct tn_step *step = &range->steps[i];
-        bool is_there = step->state == TN_STEP_STATE_MAPPED ||
-                        (step->state == TN_STEP_STATE_TRANSIT && !step->is_leaving);
-        if (is_there && step->id == id) return i;
-    }
-    return TN_STEP_NONE;
-}
-
-/* --- refused ------------------------------------------------------------------------------------ */
-
-void tn_step_range_refuse(struct tn_step_range *range, uint32_t step)
-{
-    TN_ASSERT(range->steps[step].state == TN_STEP_STATE_TRANSIT);
-    range->steps[step].state = TN_STEP_STATE_REFUSED;
-    range->refused_count++;
-}
-
-uint32_t tn_step_range_next_refused(const struct tn_step_range *range, uint32_t step)
-{
-    if (range->refused_count == 0) return TN_STEP_NONE;
-    for (; step < range->step_count; step++) {
-        if (range->steps[step].state == TN_STEP_STATE_REFUSED) return step;
-    }
-    return TN_STEP_NONE;
-}
-
-void tn_step_range_retry(struct tn_step_range *range, uint32_t step)
-{
-    TN_ASSERT(range->steps[step].state == TN_STEP_STATE_REFUSED);
-    range->steps[step].state = TN_STEP_STATE_TRANSIT;
-    range->refused_count--;
-}
-
-/* Whether the step's dependency has a meaning. */
-static bool has_left(const struct tn_step *step)
-{
-    return step->state == TN_STEP_STATE_TRANSIT || step->state == TN_STEP_STATE_REFUSED;
-}
-
-uint32_t tn_step_range_streams(const struct tn_step_range *range)
-{
-    uint32_t streams = 0;
-    for (uint32_t i = 0; i < range->step_count && range->left_count > 0; i++) {
-        if (has_left(&range->steps[i])) streams |= range->steps[i].dependency.streams;
-    }
-    return streams;
-}
-
-void tn_step_range_complete(struct tn_step_range *range, uint32_t streams, uint32_t time)
-{
-    for (uint32_t i = 0; i < range->step_count && range->left_count > 0; i++) {
-        if (has_left(&range->steps[i]))
-            range->steps[i].dependency =
-                tn_dependency_complete(range->steps[i].dependency, streams, time);
-    }
-}
-
-void tn_step_range_replace(struct tn_step_range *range, uint32_t stream_bit,
-                           struct tn_dependency dependency)
-{
-    for (uint32_t i = 0; i < range->step_count && range->left_count > 0; i++) {
-        if (has_left(&range->steps[i]))
-            range->steps[i].dependency =
-                tn_dependency_replace(range->steps[i].dependency, stream_bit, dependency);
-    }
-}
-
-void tn_step_range_begin_anew(struct tn_step_range *range)
-{
-    for (uint32_t i = 0; i < range->step_count && range->left_count > 0; i++)
-        range->steps[i].dependency.time = 0;
+    set_unit_steps(range, step->first_unit, step->unit_count, NULL);
+    tn_region_index_rest(index, step->region);
 }
 
 /* --- check ---------------------------------------------------------------------------------- */
 
-/* Checks that the units of a step are its own, and that no others are. */
-static const char *check_step(const struct tn_step_range *range, uint32_t step)
+/* Checks that the units of a step are its own. */
+static const char *check_step(const struct tn_step_range *range, const struct tn_step *step)
 {
-    const struct tn_step *s = &range->steps[step];
-    if (s->unit_count == 0 || s->first_unit >= range->unit_count ||
-        s->unit_count > range->unit_count - s->first_unit)
+    if (step->unit_count == 0 || step->first_unit >= range->unit_count ||
+        step->unit_count > range->unit_count - step->first_unit)
         return "a step has no units, or such as the range lacks";
-    for (uint32_t unit = s->first_unit; unit < tn_step_end_unit(range, step); unit++) {
-        if (tn_unit_step(range, unit) != step) return "a unit does not know its step";
+    for (uint32_t unit = step->first_unit; unit < tn_step_end_unit(step); unit++) {
+        if (range->unit_steps[unit] != step) return "a unit does not know its step";
     }
     return NULL;
 }
 
-/* Checks that the void is units without a step, or one step that is not mapped. */
+/* Checks that the void is units without a step, or one step that is not in the pool. */
 static const char *check_void(const struct tn_step_range *range,
                               const struct tn_region_index *index, uint32_t region)
 {
@@ -541,58 +413,41 @@ static const char *check_void(const struct tn_step_range *range,
     if (tn_unit_first_chunk(range, first) != r->first_chunk ||
         tn_unit_first_chunk(range, end) != end_chunk)
         return "a void is not whole units";
-    uint32_t step = tn_unit_step(range, first);
+    const struct tn_step *step = range->unit_steps[first];
     for (uint32_t unit = first; unit < end && tn_region_is_void_at_rest(r); unit++) {
-        if (tn_unit_step(range, unit) != TN_STEP_NONE) return "a void at rest has a step";
+        if (range->unit_steps[unit]) return "a void at rest has a step";
     }
     if (tn_region_is_void_at_rest(r)) return NULL;
-    if (step == TN_STEP_NONE) return "a taken void has no step";
-    const struct tn_step *s = &range->steps[step];
-    if (s->first_unit != first || s->unit_count != end - first)
+    if (!step) return "a taken void has no step";
+    if (step->first_unit != first || step->unit_count != end - first)
         return "a taken void is not one step";
-    if (s->state == TN_STEP_STATE_MAPPED) return "a mapped step is void";
-    return s->region == region ? NULL : "a step's link to its void is wrong";
+    if (step->piece.state == TN_PIECE_STATE_JOINED) return "a step of the pool is void";
+    return step->region == region ? NULL : "a step's link to its void is wrong";
 }
 
-/* What the fields of a range count. */
-struct step_counts {
-    uint32_t mapped, mapped_units, left, refused, held, units;
-};
-
-/* Returns NULL or the first fault of a step. */
-static const char *count_steps(const struct tn_step_range *range, struct step_counts *counts)
+/* Returns NULL or the first fault of a step. Counts the units of those in the pool. */
+static const char *check_steps(const struct tn_step_range *range, uint32_t *joined_count_out)
 {
-    for (uint32_t step = 0; step < range->step_count; step++) {
-        const struct tn_step *s = &range->steps[step];
-        if (s->state == TN_STEP_STATE_UNUSED) continue;
-        const char *fault = check_step(range, step);
-        if (fault) return fault;
-        bool is_mapped = s->state == TN_STEP_STATE_MAPPED;
-        counts->mapped += is_mapped;
-        counts->mapped_units += is_mapped ? s->unit_count : 0;
-        counts->left += !is_mapped;
-        counts->refused += s->state == TN_STEP_STATE_REFUSED;
-        counts->held += s->hold_count > 0;
-        counts->units += s->unit_count;
+    const char *fault = NULL;
+    *joined_count_out = 0;
+    for (uint32_t unit = 0; unit < range->unit_count && !fault; unit++) {
+        const struct tn_step *step = range->unit_steps[unit];
+        if (!step) continue;
+        fault = step->first_unit <= unit && unit - step->first_unit < step->unit_count
+                    ? NULL
+                    : "a unit has a step that is elsewhere";
+        if (unit == step->first_unit || step->unit_count == 0) fault = check_step(range, step);
+        *joined_count_out += step->piece.state == TN_PIECE_STATE_JOINED;
     }
-    return NULL;
+    return fault;
 }
 
 const char *tn_step_range_check(const struct tn_step_range *range,
                                 const struct tn_region_index *index)
 {
-    struct step_counts counts = { 0 };
-    uint32_t head = range->static_pool->head, void_chunk_count = 0, unit_count = 0;
-    const char *fault = count_steps(range, &counts);
+    uint32_t head = range->static_pool->head, void_chunk_count = 0, joined_count;
+    const char *fault = check_steps(range, &joined_count);
     if (fault) return fault;
-    for (uint32_t unit = 0; unit < range->unit_count; unit++)
-        unit_count += tn_unit_step(range, unit) != TN_STEP_NONE;
-    if (unit_count != counts.units) return "a unit has a step that is not there";
-    if (counts.mapped != range->mapped_count || counts.mapped_units != range->mapped_unit_count)
-        return "the count of mapped steps is wrong";
-    if (counts.left != range->left_count || counts.refused != range->refused_count)
-        return "the count of steps that have left is wrong";
-    if (counts.held != range->held_count) return "the count of held steps is wrong";
     for (uint32_t region = index->regions[head].next; region != head;
          region = index->regions[region].next) {
         if (index->regions[region].state != TN_REGION_STATE_VOID) continue;
@@ -600,7 +455,7 @@ const char *tn_step_range_check(const struct tn_step_range *range,
         if (fault) return fault;
         void_chunk_count += index->regions[region].chunk_count;
     }
-    return (range->unit_count - counts.mapped_units) << range->unit_chunk_log2 == void_chunk_count
+    return (range->unit_count - joined_count) << range->unit_chunk_log2 == void_chunk_count
                ? NULL
                : "a unit that is not mapped is not a void";
 }

@@ -5,12 +5,12 @@
  *
  *     unit      0   1   2   3   4   5   6   7   8   9  10  11
  *               ┌───┬───────┬───────┬───┬───┬───────────┬─ ... ─┐
- *     step      │ 0 │   1   │       │ 4 │ 2 │     3     │       │
+ *     step      │ a │   b   │       │ c │ d │     e     │       │
  *               │ mapped    │       │ref│ mapped        │       │
  *               └───┴───────┴───────┴───┴───┴───────────┴─ ... ─┘
  *     regions   live │ free  at rest  taken   free        at rest
  *
- * Steps are numbered in no order, and a number is used again. Each unit has the number of its step.
+ * Each unit knows its step.
  *
  * The range is one static pool and one span; unmapped units are voids in the region index. So free space
  * coalesces across the edges of steps, and no allocation lies where there is no memory. The range is larger
@@ -18,7 +18,7 @@
  *
  * Cost: a plan takes O(r) with r voids and free regions between them, and at worst O(r^2). A walk over free steps takes
  * O(regions + steps).
- * Memory: 4 bytes a unit of the range, of which the host gives only the pages that are used; 72 bytes a step.
+ * Memory: 8 bytes a unit of the range, of which the host gives only the pages that are used; 136 bytes a step.
  * Threads: no locking. The pool changes steps under both its locks and reads them under either.
  * Always true: exactly the chunks of mapped steps are free or live. Chunks of units without a step are voids at
  * rest; each step that is not mapped is one taken void.
@@ -31,26 +31,11 @@
 #include "../index/region_index.h"
 #include "static_pool.h"
 
-#define TN_STEP_NONE UINT32_MAX
-
-enum tn_step_state {
-    TN_STEP_STATE_UNUSED = 0, /* the number names no step */
-    TN_STEP_STATE_MAPPED,
-    TN_STEP_STATE_TRANSIT, /* on its way into the pool or out of it */
-    TN_STEP_STATE_REFUSED  /* out of the pool, but the backend did not release it */
-};
-
 struct tn_step {
+    struct tn_piece piece; /* its memory. It comes first */
     tarn_mapping mapping;
-    uint64_t id;   /* never reused in a process */
-    uint64_t told; /* the newest observer that was told that it has come; 0: not all are yet */
     uint32_t first_unit, unit_count;
-    uint32_t hold_count; /* while it is held it does not leave */
-    uint32_t region;     /* its taken void, if it has one */
-    uint32_t next;       /* in a list of steps in transit or of unused numbers, or TN_STEP_NONE */
-    bool is_leaving;     /* on its way out of the pool, or refused */
-    enum tn_step_state state;
-    struct tn_dependency dependency; /* if it has left: work that may still use it */
+    uint32_t region; /* its taken void, if it has one */
 };
 
 struct tn_step_range {
@@ -60,20 +45,9 @@ struct tn_step_range {
     size_t unit_bytes;                  /* a power of two */
     unsigned unit_chunk_log2;
     uint32_t unit_count;
-    uint32_t unit_count_max; /* of a step */
-    size_t device_bytes;     /* all memory that there is; SIZE_MAX: unknown */
-
-    struct tn_step *steps; /* by number; may move when a step is taken */
-    uint32_t step_capacity;
-    uint32_t step_count;   /* numbers that have been used so far */
-    uint32_t first_unused; /* first in the list of numbers that are used no more, or TN_STEP_NONE */
-
-    uint32_t mapped_count;
-    uint32_t mapped_unit_count;
-    uint32_t left_count; /* steps that have left, and are neither unmapped nor back */
-    uint32_t refused_count;
-    uint32_t held_count;   /* steps that do not leave, because somebody holds them */
-    uint32_t unit_steps[]; /* of each unit the number of its step plus 1; 0: it has none */
+    uint32_t unit_count_max;      /* of a step */
+    size_t device_bytes;          /* all memory that there is; SIZE_MAX: unknown */
+    struct tn_step *unit_steps[]; /* the step of each unit, mapped or not; NULL: it has none */
 };
 
 /* Returns the size of units for a device of device_bytes, of which the pool takes at most limit_bytes; SIZE_MAX:
@@ -87,8 +61,14 @@ struct tn_step_range *tn_step_range_create(void *reserved, size_t reserved_bytes
                                            uint32_t unit_count, uint32_t unit_count_max,
                                            unsigned chunk_log2);
 
-/* Frees the description. The addresses and the static pool stay the caller's. NULL is allowed. */
+/* Frees the description with that of the static pool. The addresses and the steps stay the caller's. NULL is allowed. */
 void tn_step_range_destroy(struct tn_step_range *range);
+
+/* Returns the step that a piece begins. */
+static inline struct tn_step *tn_step_of(struct tn_piece *piece)
+{
+    return (struct tn_step *)piece;
+}
 
 static inline uint32_t tn_unit_first_chunk(const struct tn_step_range *range, uint32_t unit)
 {
@@ -100,33 +80,12 @@ static inline uint32_t tn_unit_of_chunk(const struct tn_step_range *range, uint3
     return (chunk - range->static_pool->first_chunk) >> range->unit_chunk_log2;
 }
 
-/* Returns the step of a unit, mapped or not, or TN_STEP_NONE. */
-static inline uint32_t tn_unit_step(const struct tn_step_range *range, uint32_t unit)
+static inline uint32_t tn_step_end_unit(const struct tn_step *step)
 {
-    return range->unit_steps[unit] - 1;
+    return step->first_unit + step->unit_count;
 }
 
-static inline uint32_t tn_step_end_unit(const struct tn_step_range *range, uint32_t step)
-{
-    return range->steps[step].first_unit + range->steps[step].unit_count;
-}
-
-static inline void *tn_step_address(const struct tn_step_range *range, uint32_t step)
-{
-    return (void *)(range->static_pool->first_address +
-                    range->steps[step].first_unit * range->unit_bytes);
-}
-
-static inline size_t tn_step_bytes(const struct tn_step_range *range, uint32_t step)
-{
-    return range->steps[step].unit_count * range->unit_bytes;
-}
-
-static inline size_t tn_step_mapped_bytes(const struct tn_step_range *range)
-{
-    return range->mapped_unit_count * range->unit_bytes;
-}
-
+/* The bytes of the description, with the static pool and without the steps. NULL: none. */
 size_t tn_step_range_metadata_bytes(const struct tn_step_range *range);
 
 /* A place for a request, if some units are mapped. */
@@ -134,7 +93,6 @@ struct tn_step_plan {
     uint32_t first_chunk;
     uint32_t chunk_count;
     uint32_t missing_count; /* number of its units that are not mapped */
-    uint32_t first_step;    /* first in the list of steps taken for it, or TN_STEP_NONE */
 };
 
 /* Finds the place that misses the fewest units, among equals the lowest. All its chunks are voids at rest, or
@@ -147,20 +105,17 @@ bool tn_step_range_plan(const struct tn_step_range *range, const struct tn_regio
 uint32_t tn_step_range_count_gap(const struct tn_step_range *range,
                                  const struct tn_region_index *index, uint32_t unit);
 
-/* Makes a step of units that have none. It is in transit from then on. Returns it, or TN_STEP_NONE: no host memory. */
-uint32_t tn_step_range_take(struct tn_step_range *range, struct tn_region_index *index,
-                            uint32_t first_unit, uint32_t unit_count);
+/* Makes a step of units that have none. It is a taken void from then on. NULL: no host memory. */
+struct tn_step *tn_step_range_take(struct tn_step_range *range, struct tn_region_index *index,
+                                   uint32_t first_unit, uint32_t unit_count);
 
-/* Returns how many bytes of steps are wholly free, are not held, and do not wait for `held` streams, a bit each. */
-size_t tn_step_range_count_free(const struct tn_step_range *range,
-                                const struct tn_region_index *index, uint32_t held);
-
-/* Returns whether two such steps or more are free, with more than `bytes` in all, each within one region. Cost: O(1) for
- * each free region of at least a unit. */
+/* Returns whether two steps or more are wholly free, do not wait for `held` streams, a bit each, and have more than `bytes`
+ * in all, each within one region. has_holds: steps may be held, and these do not count. Cost: O(1) for each free region
+ * of at least a unit, and for each step if some may be held. */
 bool tn_step_range_has_free(const struct tn_step_range *range, const struct tn_region_index *index,
-                            uint32_t held, size_t bytes);
+                            uint32_t held, bool has_holds, size_t bytes);
 
-/* A walk over the steps that count_free counts, from the highest down. */
+/* A walk over the steps that are wholly free, are not held, and do not wait for `held` streams, from the highest down. */
 struct tn_free_step_walk {
     uint32_t held;
     uint32_t first;    /* region with which the current run of free regions begins */
@@ -169,38 +124,21 @@ struct tn_free_step_walk {
 
 struct tn_free_step_walk tn_step_range_begin_walk(const struct tn_step_range *range, uint32_t held);
 
-/* Returns the next step, or TN_STEP_NONE. The steps are as they were at the last call, but for a take_free. */
-uint32_t tn_step_range_walk(const struct tn_step_range *range, const struct tn_region_index *index,
-                            struct tn_free_step_walk *walk);
+/* Returns the next step, or NULL. The steps are as they were at the last call, but for a take_free. */
+struct tn_step *tn_step_range_walk(const struct tn_step_range *range,
+                                   const struct tn_region_index *index,
+                                   struct tn_free_step_walk *walk);
 
-/* Takes the step that the walk has just returned. It is in transit from then on. False: no host memory. */
+/* Makes the step that the walk has just returned a taken void, and notes what it waits for. False: no host memory. */
 bool tn_step_range_take_free(struct tn_step_range *range, struct tn_region_index *index,
                              struct tn_free_step_walk *walk);
 
-/* Makes a step in transit free. Returns the free region that it is part of then. */
-uint32_t tn_step_range_arrive(struct tn_step_range *range, struct tn_region_index *index,
-                              uint32_t step);
+/* Makes a taken step free. Returns the free region that it is part of then. */
+uint32_t tn_step_range_arrive(struct tn_region_index *index, const struct tn_step *step);
 
-/* End the transit of a step: it is unmapped, and its number unused; or the backend has refused that. */
-void tn_step_range_leave(struct tn_step_range *range, struct tn_region_index *index, uint32_t step);
-void tn_step_range_refuse(struct tn_step_range *range, uint32_t step);
-
-/* Returns the step of that id which is in the pool or on its way into it, or TN_STEP_NONE. Cost: O(steps). */
-uint32_t tn_step_range_find(const struct tn_step_range *range, uint64_t id);
-
-/* Returns the next refused step, `step` or after it, or TN_STEP_NONE. */
-uint32_t tn_step_range_next_refused(const struct tn_step_range *range, uint32_t step);
-
-/* Puts a refused step in transit again, to be unmapped or to become free. */
-void tn_step_range_retry(struct tn_step_range *range, uint32_t step);
-
-/* As in region_index, for steps that have left: the streams that they wait for, a bit each; what completes; and all
- * times set to 0. Cost: O(steps) while any has left. */
-uint32_t tn_step_range_streams(const struct tn_step_range *range);
-void tn_step_range_complete(struct tn_step_range *range, uint32_t streams, uint32_t time);
-void tn_step_range_replace(struct tn_step_range *range, uint32_t stream_bit,
-                           struct tn_dependency dependency);
-void tn_step_range_begin_anew(struct tn_step_range *range);
+/* Takes the units of a taken step from it, which has no memory. The step stays the caller's. */
+void tn_step_range_leave(struct tn_step_range *range, struct tn_region_index *index,
+                         const struct tn_step *step);
 
 /* Returns NULL, or a contradiction between steps and regions. Walks everything. */
 const char *tn_step_range_check(const struct tn_step_range *range,

@@ -22,8 +22,7 @@
 #include "../../base/error.h"
 #include "../arenas/gather.h"
 #include "../supply/pool_callbacks.h"
-#include "../supply/pool_members.h"
-#include "../supply/pool_steps.h"
+#include "../supply/piece.h"
 #include "../supply/pool_trim.h"
 #include "../supply/stream_reuse.h"
 
@@ -448,23 +447,9 @@ static enum tn_served serve_from_slabs(struct tarn_pool *pool, const struct tn_r
 
 /* --- rung under growth_lock: growth --------------------------------------------------------------- */
 
-/* Memory from the backend that is not in the pool's index yet. */
-struct arrival {
-    struct tn_static_pool *added;
-    struct tn_step_plan plan; /* in a contiguous pool, instead of a static pool */
-};
-
-static tarn_backend_result acquire(struct tarn_pool *pool, const struct tn_request *request,
-                                   struct arrival *arrival)
-{
-    return pool->range ? tn_pool_map_steps(pool, request, true, &arrival->plan)
-                       : tn_pool_acquire(pool, request, &arrival->added);
-}
-
 /* Serves the request from a static pool of its own, in a pool that passes through. On failure a release is
  * due: alloc_by_growth makes it. */
-static TN_COLD enum tn_served serve_alone(struct tarn_pool *pool,
-                                          const struct tn_static_pool *added,
+static TN_COLD enum tn_served serve_alone(struct tarn_pool *pool, struct tn_piece *added,
                                           const struct tn_request *request, void **address_out)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
@@ -474,31 +459,27 @@ static TN_COLD enum tn_served serve_alone(struct tarn_pool *pool,
         pool->is_release_due = true;
         return is_known ? TN_SERVED_NO_HOST_MEMORY : TN_SERVED_UNKNOWN_STREAM;
     }
-    const struct tn_fit whole = { pool->own.index.regions[added->head].next, 0 };
+    const uint32_t head = tn_static_pool_of(added)->head;
+    const struct tn_fit whole = { pool->own.index.regions[head].next, 0 };
     *address_out = tn_serve_fit(pool, &pool->own, request, stream, whole);
     return TN_SERVED;
 }
 
-/* Inserts the arrival and serves the request. New steps may serve it only together with free memory beside
+/* Makes the arrival part of the pool and serves the request. New steps may serve it only together with free memory beside
  * them, which another thread may have taken: then nothing fits. */
-static enum tn_served insert_and_serve(struct tarn_pool *pool, const struct arrival *arrival,
-                                       const struct tn_request *request, void **address_out)
+static enum tn_served join_and_serve(struct tarn_pool *pool, const struct tn_arrival *arrival,
+                                     const struct tn_request *request, void **address_out)
 {
     /* The lock is held until the request is served, so that no other thread takes the new chunks. */
     tn_pool_lock_and_gather(pool);
     enum tn_served served = TN_SERVED_NO_HOST_MEMORY;
-    bool is_inserted = true;
-    if (pool->range) {
-        tn_pool_insert_steps(pool, request, &arrival->plan);
-    } else {
-        is_inserted = tn_pool_insert(pool, arrival->added);
-    }
-    if (is_inserted) {
-        served = pool->passes_through ? serve_alone(pool, arrival->added, request, address_out)
+    bool has_joined = tn_piece_join(pool, request, arrival);
+    if (has_joined) {
+        served = pool->passes_through ? serve_alone(pool, arrival->first, request, address_out)
                                       : serve_locked(pool, request, address_out);
     }
     tn_pool_unlock(pool);
-    if (!is_inserted) tn_pool_withdraw(pool, arrival->added);
+    if (!has_joined) tn_piece_withdraw_arrival(pool, arrival);
     return served;
 }
 
@@ -508,23 +489,20 @@ struct introduction {
     tarn_backend_result result;
 };
 
-/* Makes the arrival a static pool, or free steps of a contiguous pool, and serves the request. Nothing fits: other
- * threads took the memory, or functions of the user. */
-static enum tn_served serve_from_arrival(struct tarn_pool *pool, const struct arrival *arrival,
+/* Serves the request from an arrival. Nothing fits: other threads took the memory, or functions of the user. */
+static enum tn_served serve_from_arrival(struct tarn_pool *pool, const struct tn_arrival *arrival,
                                          const struct tn_request *request, void **address_out,
                                          struct introduction *introduction_out)
 {
-    if (!pool->range) tn_pool_announce(pool, arrival->added, request);
-
     /* Until something is allocated, a pool knows only the stream that was introduced last. Another thread may
      * have introduced its own while growth_lock was released for the user's function. */
     introduction_out->result =
         tn_stream_reuse_introduce(pool, &request->stream, 1, &introduction_out->refused);
-    return insert_and_serve(pool, arrival, request, address_out);
+    return join_and_serve(pool, arrival, request, address_out);
 }
 
 /* Does so for memory of the usual growth. NOT_READY: nothing fits. */
-static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *arrival,
+static tarn_status serve_from_new(struct tarn_pool *pool, const struct tn_arrival *arrival,
                                   const struct tn_request *request, void **address_out)
 {
     struct introduction known = { .refused = NULL };
@@ -556,11 +534,11 @@ static bool may_grow_for_streams(struct tarn_pool *pool, const struct tn_request
 static enum tn_served serve_from_slack(struct tarn_pool *pool, const struct tn_request *request,
                                        void **address_out)
 {
-    struct arrival arrival = { .added = NULL };
+    struct tn_arrival arrival;
     struct introduction ignored = { .refused = NULL };
     if (!may_grow_for_streams(pool, request)) return TN_SERVED_NOTHING_FITS;
-    tarn_backend_result result = pool->range ? tn_pool_map_slack_steps(pool, request, &arrival.plan)
-                                             : tn_pool_acquire_slack(pool, request, &arrival.added);
+    tarn_backend_result result =
+        tn_piece_acquire(pool, request, TN_PURPOSE_SLACK, true, false, &arrival);
     if (result.status != TARN_STATUS_OK) return TN_SERVED_NOTHING_FITS;
     enum tn_served served = serve_from_arrival(pool, &arrival, request, address_out, &ignored);
     return served == TN_SERVED ? served : TN_SERVED_NOTHING_FITS;
@@ -595,7 +573,7 @@ static size_t give_back(struct tarn_pool *pool, size_t missing_bytes, size_t giv
 /* The effects of one call's rounds. */
 struct rounds {
     size_t given_bytes;  /* to the vendor */
-    bool has_taken_back; /* steps that the vendor had refused */
+    bool has_taken_back; /* memory that the vendor had refused */
 };
 
 /* After growth that brought nothing. NOT_READY: another round may serve the request, because something has changed since
@@ -619,7 +597,7 @@ static tarn_status try_rungs(struct tarn_pool *pool, const struct tn_request *re
                              struct rounds *rounds, void **address_out)
 {
     uint64_t before = pool->change_count;
-    struct arrival arrival = { .added = NULL };
+    struct tn_arrival arrival;
     tarn_stream refused = NULL;
     tarn_backend_result result = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
     if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
@@ -627,15 +605,13 @@ static tarn_status try_rungs(struct tarn_pool *pool, const struct tn_request *re
     enum tn_served served = serve_from_held(pool, request, address_out);
     if (served == TN_SERVED) return TARN_STATUS_OK;
     if (served == TN_SERVED_NO_HOST_MEMORY) return fail_for_host_memory(request);
-    if (pool->range && !rounds->has_taken_back && tn_pool_take_refused_steps_back(pool)) {
-        rounds->has_taken_back = true;
-        return TARN_STATUS_NOT_READY;
-    }
 
-    result = acquire(pool, request, &arrival);
+    result = tn_piece_acquire(pool, request, TN_PURPOSE_REQUEST, true, !rounds->has_taken_back,
+                              &arrival);
+    rounds->has_taken_back |= arrival.is_taken_back;
     if (result.status == TARN_STATUS_OK)
         return serve_from_new(pool, &arrival, request, address_out);
-    size_t missing_bytes = tn_pool_missing_bytes(pool, request, result, arrival.plan.missing_count);
+    size_t missing_bytes = tn_pool_missing_bytes(pool, request, result, &arrival);
     /* An error of the vendor's is no lack of memory: growth is not tried again for what changed before it. */
     if (missing_bytes == 0) before = pool->change_count;
     return recover(pool, request, result, missing_bytes, before, rounds, address_out);

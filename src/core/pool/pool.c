@@ -8,10 +8,9 @@
 #include "../../base/error.h"
 #include "../serve/any_stream.h"
 #include "../serve/pool_slices.h"
-#include "../supply/pool_backing.h"
+#include "../supply/piece.h"
 #include "../supply/pool_callbacks.h"
 #include "../supply/pool_options.h"
-#include "../supply/pool_steps.h"
 #include "../supply/pool_watch.h"
 #include "../supply/stream_reuse.h"
 
@@ -101,6 +100,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->streams = NULL;
     pool->spare_event_count = 0;
     pool->range = NULL;
+    pool->supplier = &tn_plain_supplier;
     pool->is_process_wide = false;
     pool->next_process_wide = NULL;
     pool->is_ending = false;
@@ -113,8 +113,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->arriving_count = 0;
     pool->callback_end_count = 0;
     pool->change_count = 0;
-    pool->leaving = (struct tn_static_pool_chain){ NULL };
-    pool->arriving = (struct tn_static_pool_chain){ NULL };
+    pool->pieces = (struct tn_pieces){ .joined_count = 0 };
     tn_condition_init(&pool->callback_ended);
     pool->has_told_eviction = false;
     pool->number = take_number();
@@ -123,20 +122,10 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     return TARN_STATUS_OK;
 }
 
-static void destroy_all(struct tn_static_pool_chain *chain)
-{
-    struct tn_static_pool *destroyed;
-    while ((destroyed = chain->newest) != NULL) {
-        tn_static_pool_chain_remove(chain, destroyed);
-        tn_static_pool_destroy(destroyed);
-    }
-}
-
 static void metadata_fini(struct tarn_pool *pool)
 {
     tn_pool_end_observers(pool);
-    destroy_all(&pool->list.chain);
-    destroy_all(&pool->leaving);
+    tn_piece_free_all(pool);
     tn_step_range_destroy(pool->range);
     tn_arenas_fini(&pool->arenas);
     tn_slices_fini(&pool->own.slices);
@@ -151,41 +140,11 @@ static void metadata_fini(struct tarn_pool *pool)
     tn_biased_mutex_fini(&pool->lock);
 }
 
-/* Requires: growth_lock. */
-static void tell_end(struct tarn_pool *pool)
-{
-    if (pool->range) {
-        tn_pool_tell_steps_end(pool);
-    } else {
-        for (uint32_t i = 0; i < pool->list.count; i++) {
-            const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
-            tn_pool_tell_destroyed(pool, static_pool->backing, static_pool->backing_bytes,
-                                   static_pool->id, pool->newest_observer);
-        }
-    }
-    tn_pool_end_observers(pool);
-}
-
 void tn_pool_tell_end(struct tarn_pool *pool)
 {
     tn_pool_lock_growth(pool);
-    tell_end(pool);
+    tn_piece_tell_end(pool);
     tn_pool_unlock_growth(pool);
-}
-
-static void release_static_pools(struct tarn_pool *pool)
-{
-    struct tn_static_pool *held;
-    while ((held = pool->list.chain.newest) != NULL) {
-        tn_pool_allow(pool, held->backing, held->backing_bytes);
-        tn_pool_watch_end(pool, held);
-        tn_static_pool_chain_remove(&pool->list.chain, held);
-        pool->transit_bytes += held->backing_bytes;
-        (void)tn_pool_release(pool, held);
-    }
-    pool->list.count = 0;
-    (void)tn_pool_release_unreleased(pool);
-    tn_pool_tell_lost(pool, pool->own.stats.unreleased_bytes);
 }
 
 void tn_pool_fini(struct tarn_pool *pool)
@@ -193,34 +152,18 @@ void tn_pool_fini(struct tarn_pool *pool)
     pool->is_ending = true;
     tn_stream_reuse_fini(pool);
     tn_pool_lock_growth(pool);
-    tell_end(pool);
-    if (pool->range) {
-        tn_pool_release_range(pool);
-    } else {
-        release_static_pools(pool);
-    }
+    tn_piece_tell_end(pool);
+    tn_piece_release_all(pool);
     tn_pool_unlock_growth(pool);
     if (pool->owns_backend) tarn_backend_close(&pool->backend);
     metadata_fini(pool);
-}
-
-static void allow_all(const struct tarn_pool *pool)
-{
-    if (pool->range) {
-        tn_pool_allow_steps(pool);
-        return;
-    }
-    for (uint32_t i = 0; i < pool->list.count; i++) {
-        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
-        tn_pool_allow(pool, static_pool->backing, static_pool->backing_bytes);
-    }
 }
 
 /* The backend stays open, because closing it would call the vendor. */
 void tn_pool_abandon(struct tarn_pool *pool)
 {
     tn_stream_reuse_abandon(pool);
-    allow_all(pool);
+    tn_piece_allow_all(pool);
     metadata_fini(pool);
 }
 

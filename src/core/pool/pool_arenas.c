@@ -4,8 +4,7 @@
 
 #include "../arenas/arena_loans.h"
 #include "../arenas/gather.h"
-#include "../supply/pool_members.h"
-#include "../supply/pool_steps.h"
+#include "../supply/piece.h"
 #include "../supply/stream_reuse.h"
 
 #include "pool_parts.h"
@@ -109,35 +108,19 @@ static bool may_grow(struct tarn_pool *pool)
     return is_well_used;
 }
 
-/* Maps steps without gathering the arenas. */
-static bool grow_by_steps(struct tarn_pool *pool, const struct tn_request *request)
-{
-    struct tn_step_plan plan;
-    if (tn_pool_map_steps(pool, request, false, &plan).status != TARN_STATUS_OK) return false;
-    tn_pool_lock(pool);
-    tn_pool_insert_steps(pool, request, &plan);
-    tn_pool_unlock(pool);
-    return true;
-}
-
-/* Adds a static pool without gathering the arenas. */
-static bool grow_by_static_pool(struct tarn_pool *pool, const struct tn_request *request)
-{
-    struct tn_static_pool *added;
-    tarn_backend_result result = tn_pool_acquire(pool, request, &added);
-    if (result.status != TARN_STATUS_OK) return false;
-    tn_pool_announce(pool, added, request);
-    tn_pool_lock_and_freeze(pool);
-    bool is_inserted = tn_pool_insert(pool, added);
-    tn_pool_thaw_and_unlock(pool);
-    if (!is_inserted) tn_pool_withdraw(pool, added);
-    return is_inserted;
-}
-
+/* Adds memory without gathering the arenas. */
 static bool grow(struct tarn_pool *pool, const struct tn_request *request)
 {
     TN_ASSERT(tn_pool_is_growing(pool));
-    return pool->range ? grow_by_steps(pool, request) : grow_by_static_pool(pool, request);
+    struct tn_arrival arrival;
+    tarn_backend_result result =
+        tn_piece_acquire(pool, request, TN_PURPOSE_REQUEST, false, true, &arrival);
+    if (result.status != TARN_STATUS_OK) return false;
+    tn_pool_lock_and_freeze(pool);
+    bool has_joined = tn_piece_join(pool, request, &arrival);
+    tn_pool_thaw_and_unlock(pool);
+    if (!has_joined) tn_piece_withdraw_arrival(pool, &arrival);
+    return has_joined;
 }
 
 /* Finds out which memory waits for work that is done. `streams`: arenas have memory that waits for these. False: that

@@ -10,6 +10,7 @@
 #include "../serve/pool_streams.h"
 #include "../arenas/pool_uses.h"
 #include "../supply/pool_options.h"
+#include "../supply/supplier.h"
 
 #include "pool_parts.h"
 
@@ -99,9 +100,9 @@ static enum tn_find_result find_locked(struct tarn_pool *pool, uintptr_t address
         .address = (void *)tn_place_start(pool, &place),
         .size_bytes = tn_place_size_bytes(pool, &place),
         .usable_bytes = usable_bytes(pool, &place),
-        .static_pool_base = place.owner->backing,
-        .static_pool_bytes = place.owner->backing_bytes,
-        .static_pool_id = place.owner->id,
+        .static_pool_base = place.owner->piece.base,
+        .static_pool_bytes = place.owner->piece.size_bytes,
+        .static_pool_id = place.owner->piece.id,
     };
     return TN_FIND_RESULT_FOUND;
 }
@@ -166,10 +167,7 @@ static void sum_up_passed_through(const struct tarn_pool *pool, tarn_stats *stat
 
 static void sum_up_chunks(const struct tarn_pool *pool, tarn_stats *stats)
 {
-    size_t held_bytes = pool->range ? tn_step_mapped_bytes(pool->range) : 0;
-    for (uint32_t i = 0; i < pool->list.count && !pool->range; i++) {
-        held_bytes += (size_t)pool->list.by_chunk[i].static_pool->chunk_count << pool->chunk_log2;
-    }
+    size_t held_bytes = (size_t)pool->pieces.joined_chunk_count << pool->chunk_log2;
     const struct tn_region_index *index = &pool->own.index;
     size_t captured_count = tn_pool_sum_captured(pool).chunk_count;
     size_t largest_count = tn_region_index_largest_free_without(index, tn_pool_held_streams(pool));
@@ -197,9 +195,8 @@ static size_t metadata_bytes(const struct tarn_pool *pool)
 {
     size_t list_bytes = ((size_t)pool->list.by_chunk_capacity + pool->list.by_address_capacity) *
                         sizeof *pool->list.by_chunk;
-    size_t range_bytes = pool->range ? tn_step_range_metadata_bytes(pool->range) : 0;
-    return sizeof *pool + list_bytes + range_bytes +
-           pool->list.count * sizeof(struct tn_static_pool) +
+    size_t piece_bytes = pool->pieces.joined_count * pool->supplier->description_bytes;
+    return sizeof *pool + list_bytes + tn_step_range_metadata_bytes(pool->range) + piece_bytes +
            tn_region_index_metadata_bytes(&pool->own.index) +
            tn_slices_metadata_bytes(&pool->own.slices) + tn_label_stats_bytes(&pool->own.labels) +
            tn_arenas_metadata_bytes(&pool->arenas);
@@ -220,7 +217,7 @@ void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
         .footprint_bytes_max = counted.footprint_bytes_max,
         .live_count = counted.live_count,
         .live_count_max = counted.live_count_max,
-        .static_pool_count = pool->range ? pool->range->mapped_count : pool->list.count,
+        .static_pool_count = pool->pieces.joined_count,
         .alloc_count = counted.alloc_count,
         .free_count = counted.free_count,
         .failed_count = counted.failed_count,
@@ -272,15 +269,31 @@ tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_ou
 
 /* --- check ------------------------------------------------------------------------------------- */
 
-/* Compares the counters with the static pools and the live regions. */
+/* Compares the sums over the pieces of the pool with them. */
+static const char *check_pieces(const struct tarn_pool *pool)
+{
+    struct tn_pieces sums = { .joined_count = 0 };
+    for (const struct tn_piece *piece = pool->pieces.joined.newest; piece; piece = piece->older) {
+        if (piece->state != TN_PIECE_STATE_JOINED)
+            return "a piece of the pool looks as if it were not";
+        sums.joined_count++;
+        sums.joined_bytes += piece->size_bytes;
+        sums.joined_chunk_count += piece->chunk_count;
+        sums.held_count += piece->hold_count > 0;
+    }
+    if (sums.joined_count != pool->pieces.joined_count || sums.held_count > pool->pieces.held_count)
+        return "the count of pieces is wrong";
+    if (sums.joined_bytes != pool->pieces.joined_bytes ||
+        sums.joined_chunk_count != pool->pieces.joined_chunk_count)
+        return "the sums over the pieces are wrong";
+    return NULL;
+}
+
+/* Compares the counters with the pieces and the live regions. */
 static const char *check_sums(const struct tarn_pool *pool)
 {
     const struct tn_region_index *index = &pool->own.index;
-    size_t footprint = pool->range ? tn_step_mapped_bytes(pool->range) : 0;
     size_t used = 0, requested = 0;
-    for (uint32_t i = 0; i < pool->list.count && !pool->range; i++) {
-        footprint += pool->list.by_chunk[i].static_pool->backing_bytes;
-    }
     for (uint32_t region = 0; region < index->fresh; region++) {
         const struct tn_region *r = &index->regions[region];
         if (r->state != TN_REGION_STATE_LIVE) continue;
@@ -290,7 +303,7 @@ static const char *check_sums(const struct tarn_pool *pool)
                          ? tn_pool_requested_of_slab(pool, tn_region_slab(r))
                          : chunk_bytes - tn_region_slack_bytes(r, index->slack_mask);
     }
-    if (footprint + pool->transit_bytes != pool->own.stats.footprint_bytes)
+    if (pool->pieces.joined_bytes + pool->transit_bytes != pool->own.stats.footprint_bytes)
         return "the footprint is not the sum of the static pools";
     if (tn_live_map_live_count(&index->live) - pool->own.slices.slab_count +
             pool->own.slices.live_count !=
@@ -310,16 +323,17 @@ static const char *check_locked(struct tarn_pool *pool, uint64_t *id_out)
     TN_ASSERT(!tn_arenas_are_active(&pool->arenas));
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
-        *id_out = static_pool->id;
+        *id_out = static_pool->piece.id;
         const char *fault =
             tn_region_index_check_span(&pool->own.index, static_pool->head,
-                                       static_pool->first_chunk, static_pool->chunk_count);
+                                       static_pool->first_chunk, static_pool->piece.chunk_count);
         if (fault) return fault;
     }
     *id_out = 0;
     const char *fault = tn_region_index_check(&pool->own.index);
     if (!fault) fault = tn_pool_check_slices(pool);
     if (!fault) fault = tn_static_pool_list_check(&pool->list);
+    if (!fault) fault = check_pieces(pool);
     if (!fault && pool->range) fault = tn_step_range_check(pool->range, &pool->own.index);
     if (!fault) fault = tn_remote_frees_check(&pool->arenas.remote);
     if (!fault) fault = tn_pool_check_uses(pool);

@@ -27,7 +27,6 @@
 #include "../../base/sync.h"
 #include "../parts/arena.h"
 #include "../parts/growth.h"
-#include "../parts/part.h"
 #include "../parts/static_pool_list.h"
 #include "../parts/step_range.h"
 #include "../parts/stream_table.h"
@@ -98,6 +97,7 @@ struct tarn_pool {
     tarn_out_of_memory_function on_out_of_memory;
     void *user;
     tarn_backend backend;
+    const struct tn_supplier *supplier; /* where its pieces come from */
     bool owns_backend;
     bool is_over_callers_memory;         /* the pool has one static pool from init to fini */
     char name[TARN_LABEL_BYTES_MAX + 1]; /* "": none */
@@ -131,11 +131,10 @@ struct tarn_pool {
 
     struct tn_biased_mutex lock;
     struct tn_part own;          /* all chunks that no arena has borrowed */
-    struct tn_step_range *range; /* the one static pool of a contiguous pool, or NULL */
+    struct tn_step_range *range; /* the addresses of a contiguous pool, or NULL */
     bool is_release_due;         /* a free left something to give back */
-    size_t transit_bytes;        /* counted in the footprint, but in no static pool of the list */
-    struct tn_static_pool_chain
-        leaving; /* out of the list, and not yet with the vendor; as the list */
+    size_t transit_bytes;        /* counted in the footprint, but of no piece that has joined */
+    struct tn_pieces pieces;     /* the memory from the backend; pieces.h says what guards it */
 
     struct tn_mutex watch_lock; /* held while a tool is told */
     bool is_unwatched;          /* no tool is told any more; under watch_lock */
@@ -154,10 +153,9 @@ struct tarn_pool {
     unsigned
         observing_count; /* threads that tell a new observer of the static pools that are there; changed under
                                 * both locks */
-    struct tn_static_pool_chain arriving; /* static pools that the user is being told of */
-    unsigned callback_count;              /* functions of the user that run now */
-    unsigned arriving_count;              /* threads that tell of a static pool that has come */
-    uint64_t callback_end_count;          /* functions of the user that have returned since init */
+    unsigned callback_count;     /* functions of the user that run now */
+    unsigned arriving_count;     /* threads that tell of pieces that have come */
+    uint64_t callback_end_count; /* functions of the user that have returned since init */
     uint64_t change_count; /* of what may let an allocation succeed that has failed: see ladder.c */
     struct tn_condition callback_ended;
     bool has_told_eviction; /* the log has said that the pool evicts streams */

@@ -105,19 +105,19 @@ TN_NOINLINE enum tn_free_result tn_serve_free_marked(struct tarn_pool *pool, str
 static bool has_steps_above_threshold(const struct tarn_pool *pool)
 {
     const struct tn_step_range *range = pool->range;
-    size_t idle_bytes = tn_step_mapped_bytes(range) - pool->own.stats.used_bytes;
+    size_t idle_bytes = pool->pieces.joined_bytes - pool->own.stats.used_bytes;
     if (idle_bytes <= tn_max(pool->release_threshold_bytes, range->unit_bytes)) return false;
     return tn_step_range_has_free(range, &pool->own.index, tn_pool_held_streams(pool),
-                                  pool->release_threshold_bytes);
+                                  pool->pieces.held_count > 0, pool->release_threshold_bytes);
 }
 
 static bool may_release(const struct tarn_pool *pool, const struct tn_static_pool *freed_in)
 {
-    if (pool->passes_through) return freed_in->hold_count == 0;
+    if (pool->passes_through) return freed_in->piece.hold_count == 0;
     if (pool->returns_when_empty && pool->own.stats.live_count == 0) return true;
     if (pool->release_threshold_bytes == 0) return false;
     if (pool->range) return has_steps_above_threshold(pool);
-    return freed_in->hold_count == 0 &&
+    return freed_in->piece.hold_count == 0 &&
            tn_region_index_span_is_free(&pool->own.index, freed_in->head,
                                         tn_pool_held_streams(pool));
 }

@@ -73,13 +73,14 @@ void tn_pool_end_observers(struct tarn_pool *pool)
 /* --- telling --------------------------------------------------------------------------------------- */
 
 static void call(struct tarn_pool *pool, struct tn_observer *observer,
-                 tarn_static_pool_callback function, void *base, size_t size_bytes, uint64_t id)
+                 tarn_static_pool_callback function, const struct tn_piece *piece)
 {
+    if (!function) return;
     observer->use_count++;
     pool->callback_count++;
     callback_depth++; /* a function that takes messages must not wait for this callback either */
     tn_pool_unlock_growth(pool);
-    function(observer->user, base, size_bytes, id);
+    function(observer->user, piece->base, piece->size_bytes, piece->id);
     callback_depth--;
     tn_pool_lock_growth(pool);
     pool->callback_count--;
@@ -89,29 +90,37 @@ static void call(struct tarn_pool *pool, struct tn_observer *observer,
     drop(pool, observer);
 }
 
-void tn_pool_tell_created(struct tarn_pool *pool, void *base, size_t size_bytes, uint64_t id,
-                          tarn_observer *told_out)
+/* Tells all observers of a piece. */
+static void tell_all(struct tarn_pool *pool, struct tn_piece *piece)
 {
     struct tn_observer *observer;
-    tarn_observer told = 0;
-    pool->arriving_count++;
-    while ((observer = find_newer(pool, told)) != NULL) {
-        told = observer->number;
-        if (observer->on_created) call(pool, observer, observer->on_created, base, size_bytes, id);
+    while ((observer = find_newer(pool, piece->told)) != NULL) {
+        piece->told = observer->number;
+        call(pool, observer, observer->on_created, piece);
     }
-    pool->arriving_count--;
-    *told_out = pool->newest_observer;
+    piece->told = pool->newest_observer;
 }
 
-void tn_pool_tell_destroyed(struct tarn_pool *pool, void *base, size_t size_bytes, uint64_t id,
-                            tarn_observer told)
+/* An observer that comes while the user is told of a piece does not know those before it. */
+void tn_pool_tell_created(struct tarn_pool *pool, struct tn_piece *first)
+{
+    tarn_observer newest;
+    pool->arriving_count++;
+    do {
+        newest = pool->newest_observer;
+        for (struct tn_piece *piece = first; piece; piece = piece->next)
+            tell_all(pool, piece);
+    } while (pool->newest_observer != newest);
+    pool->arriving_count--;
+}
+
+void tn_pool_tell_destroyed(struct tarn_pool *pool, const struct tn_piece *leaving)
 {
     struct tn_observer *observer;
     tarn_observer last = 0;
-    while ((observer = find_newer(pool, last)) != NULL && observer->number <= told) {
+    while ((observer = find_newer(pool, last)) != NULL && observer->number <= leaving->told) {
         last = observer->number;
-        if (observer->on_destroyed)
-            call(pool, observer, observer->on_destroyed, base, size_bytes, id);
+        call(pool, observer, observer->on_destroyed, leaving);
     }
 }
 
@@ -126,36 +135,16 @@ bool tn_pool_await_callback(struct tarn_pool *pool)
 
 /* --- coming ---------------------------------------------------------------------------------------- */
 
-/* Whether the observer is to be told by its own thread: others have told all of those that they knew. */
-static bool is_due(const struct tn_observer *observer, tarn_observer told)
+/* Tells the observer of the pieces of the pool that came before it. None leaves meanwhile, and those that join are behind
+ * the others: their threads have told it. */
+static void tell_of_joined(struct tarn_pool *pool, struct tn_observer *observer)
 {
-    return !observer->has_ended && told != 0 && told < observer->number;
-}
-
-/* A step on its way into the pool may be told already, while those with it are not. */
-static void tell_of_steps(struct tarn_pool *pool, struct tn_observer *observer)
-{
-    const struct tn_step_range *range = pool->range;
-    for (uint32_t i = 0; i < range->step_count; i++) {
-        const struct tn_step *step = &range->steps[i]; /* until the call: steps may move */
-        bool is_there = step->state == TN_STEP_STATE_MAPPED ||
-                        (step->state == TN_STEP_STATE_TRANSIT && !step->is_leaving);
-        if (is_there && is_due(observer, step->told))
-            call(pool, observer, observer->on_created, tn_step_address(range, i),
-                 tn_step_bytes(range, i), step->id);
-    }
-}
-
-/* None leaves meanwhile, and those that join are behind the others. */
-static void tell_of_static_pools(struct tarn_pool *pool, struct tn_observer *observer)
-{
-    struct tn_static_pool *held = pool->list.chain.newest;
-    while (held && held->older)
-        held = held->older;
-    for (; held; held = held->newer) {
-        if (is_due(observer, held->told))
-            call(pool, observer, observer->on_created, held->backing, held->backing_bytes,
-                 held->id);
+    struct tn_piece *piece = pool->pieces.joined.newest;
+    while (piece && piece->older)
+        piece = piece->older;
+    for (; piece; piece = piece->newer) {
+        if (!observer->has_ended && piece->told < observer->number)
+            call(pool, observer, observer->on_created, piece);
     }
 }
 
@@ -171,10 +160,7 @@ static void tell_of_those_there(struct tarn_pool *pool, struct tn_observer *obse
     if (!observer->on_created) return;
     set_observing_count(pool, pool->observing_count + 1);
     observer->use_count++;
-    if (pool->range)
-        tell_of_steps(pool, observer);
-    else
-        tell_of_static_pools(pool, observer);
+    tell_of_joined(pool, observer);
     set_observing_count(pool, pool->observing_count - 1);
     pool->change_count++;
     tn_condition_signal_all(&pool->callback_ended);

@@ -8,7 +8,7 @@
 #include "../serve/pool_streams.h"
 
 #include "pool_callbacks.h"
-#include "pool_members.h"
+#include "piece.h"
 
 tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
 {

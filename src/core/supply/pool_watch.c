@@ -6,26 +6,28 @@
 #include "../serve/place.h"
 
 #include "debug_memory.h"
+#include "supplier.h"
 
-/* Whether a tool can watch the pool's static pools. The range of a contiguous pool is not watched. */
+/* Whether a tool can watch the pool's pieces. The steps of a contiguous pool are not watched. */
 static bool can_be_watched(const struct tarn_pool *pool)
 {
-    return pool->debug && pool->backend.operations->watch_begin &&
+    return pool->debug && pool->supplier->can_be_watched && pool->backend.operations->watch_begin &&
            tn_debug_memory_is_supported(&pool->backend);
 }
 
-void tn_pool_watch_begin(struct tarn_pool *pool, struct tn_static_pool *coming)
+void tn_pool_watch_begin(struct tarn_pool *pool, struct tn_piece *coming)
 {
     tn_mutex_lock(&pool->watch_lock);
     if (can_be_watched(pool) && !pool->is_unwatched)
-        coming->watch = pool->backend.operations->watch_begin(pool->backend.state, coming->backing,
-                                                              coming->backing_bytes);
+        coming->watch = pool->backend.operations->watch_begin(pool->backend.state, coming->base,
+                                                              coming->size_bytes);
     tn_mutex_unlock(&pool->watch_lock);
 }
 
-void tn_pool_watch_end(const struct tarn_pool *pool, const struct tn_static_pool *going)
+void tn_pool_watch_end(const struct tarn_pool *pool, struct tn_piece *going)
 {
     if (going->watch) pool->backend.operations->watch_end(pool->backend.state, going->watch);
+    going->watch = NULL;
 }
 
 /* The handle of the static pool at the address, or NULL. */
@@ -34,7 +36,7 @@ static tarn_watch watch_at(struct tarn_pool *pool, uintptr_t address)
     struct tn_place place;
     if (!can_be_watched(pool)) return NULL;
     tn_pool_lock(pool);
-    tarn_watch watch = tn_place_locate(pool, address, &place) ? place.owner->watch : NULL;
+    tarn_watch watch = tn_place_locate(pool, address, &place) ? place.owner->piece.watch : NULL;
     tn_pool_unlock(pool);
     return watch;
 }
@@ -73,12 +75,12 @@ void tn_pool_watch_no_more(struct tarn_pool *pool)
 {
     const tarn_backend_operations *operations = pool->backend.operations;
     tn_mutex_lock(&pool->watch_lock);
-    for (uint32_t i = 0; i < pool->list.count && !pool->is_unwatched; i++) {
-        const struct tn_static_pool *watched = pool->list.by_chunk[i].static_pool;
+    const struct tn_piece *watched = pool->is_unwatched ? NULL : pool->pieces.joined.newest;
+    for (; watched; watched = watched->older) {
         if (!watched->watch) continue;
         operations->watch_forbid(pool->backend.state, watched->watch, NULL);
-        operations->watch_allow(pool->backend.state, watched->watch, watched->backing,
-                                watched->backing_bytes);
+        operations->watch_allow(pool->backend.state, watched->watch, watched->base,
+                                watched->size_bytes);
     }
     pool->is_unwatched = true;
     tn_mutex_unlock(&pool->watch_lock);

@@ -16,9 +16,9 @@
 
 #include "../serve/pool_struct.h"
 
-/* A static pool comes, all of it forbidden; or it is about to go. Require growth_lock, and no other lock. */
-void tn_pool_watch_begin(struct tarn_pool *pool, struct tn_static_pool *coming);
-void tn_pool_watch_end(const struct tarn_pool *pool, const struct tn_static_pool *going);
+/* A piece comes, all of it forbidden; or it is about to go. Require growth_lock, and no other lock. */
+void tn_pool_watch_begin(struct tarn_pool *pool, struct tn_piece *coming);
+void tn_pool_watch_end(const struct tarn_pool *pool, struct tn_piece *going);
 
 /* Whether a tool watches the memory at the address. */
 bool tn_pool_is_watched(struct tarn_pool *pool, uintptr_t address);

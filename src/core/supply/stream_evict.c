@@ -94,9 +94,8 @@ static void replace(struct tarn_pool *pool, uint32_t stream, struct tn_dependenc
     tn_region_index_replace(&pool->own.index, stream, dependency);
     tn_slices_replace(&pool->own.slices, stream, dependency);
     tn_slices_forget(&pool->own.slices, stream);
-    if (pool->range) tn_step_range_replace(pool->range, bit, dependency);
-    for (struct tn_static_pool *leaving = pool->leaving.newest; leaving; leaving = leaving->older)
-        leaving->dependency = tn_dependency_replace(leaving->dependency, bit, dependency);
+    for (struct tn_piece *piece = pool->pieces.leaving.newest; piece; piece = piece->older)
+        piece->dependency = tn_dependency_replace(piece->dependency, bit, dependency);
     tn_pool_replace_in_uses(pool, bit, dependency);
 }
 

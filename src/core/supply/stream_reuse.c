@@ -81,9 +81,8 @@ static void begin_anew(struct tarn_pool *pool)
     tn_pool_lock_and_gather(pool);
     tn_region_index_begin_anew(&pool->own.index);
     tn_slices_begin_anew(&pool->own.slices);
-    if (pool->range) tn_step_range_begin_anew(pool->range);
-    for (struct tn_static_pool *leaving = pool->leaving.newest; leaving; leaving = leaving->older)
-        leaving->dependency.time = 0;
+    for (struct tn_piece *piece = pool->pieces.leaving.newest; piece; piece = piece->older)
+        piece->dependency.time = 0;
     tn_pool_begin_uses_anew(pool);
     for (uint32_t i = 0; i < table->evicted_count; i++)
         table->evicted[i].time = 0;
@@ -151,10 +150,9 @@ static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry
 /* Streams, a bit each, that memory waits for which has left the pool, and which the vendor may refuse. */
 static uint32_t streams_of_leaving(const struct tarn_pool *pool)
 {
-    uint32_t streams = pool->range ? tn_step_range_streams(pool->range) : 0;
-    for (const struct tn_static_pool *leaving = pool->leaving.newest; leaving;
-         leaving = leaving->older)
-        streams |= leaving->dependency.streams;
+    uint32_t streams = 0;
+    for (const struct tn_piece *piece = pool->pieces.leaving.newest; piece; piece = piece->older)
+        streams |= piece->dependency.streams;
     return streams;
 }
 
@@ -186,9 +184,8 @@ bool tn_stream_reuse_complete(struct tarn_pool *pool, uint32_t streams, uint32_t
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     tn_region_index_complete(&pool->own.index, streams, time);
-    if (pool->range) tn_step_range_complete(pool->range, streams, time);
-    for (struct tn_static_pool *leaving = pool->leaving.newest; leaving; leaving = leaving->older)
-        leaving->dependency = tn_dependency_complete(leaving->dependency, streams, time);
+    for (struct tn_piece *piece = pool->pieces.leaving.newest; piece; piece = piece->older)
+        piece->dependency = tn_dependency_complete(piece->dependency, streams, time);
     tn_pool_complete_uses(pool, streams, time);
     pool->change_count++;
     return tn_slices_complete(&pool->own.slices, streams, time);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_range: the range of a contiguous pool at its beginning and at its end. */
-#include "pool_steps.h"
+/* mapped_range: the range of a contiguous pool at its beginning and at its end. */
+#include "mapped.h"
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
@@ -143,12 +143,13 @@ static bool insert_range(struct tarn_pool *pool, struct tn_step_range *range)
     TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_static_pool *whole = range->static_pool;
     if (!tn_static_pool_list_reserve(&pool->list) ||
-        !tn_region_index_reserve_span(&pool->own.index, 0, whole->chunk_count))
+        !tn_region_index_reserve_span(&pool->own.index, 0, whole->piece.chunk_count))
         return false;
     whole->first_chunk = 0;
-    whole->head = tn_region_index_add_void_span(&pool->own.index, 0, whole->chunk_count);
+    whole->head = tn_region_index_add_void_span(&pool->own.index, 0, whole->piece.chunk_count);
     tn_static_pool_list_insert(&pool->list, whole);
     pool->range = range;
+    pool->supplier = &tn_mapped_supplier;
     return true;
 }
 
@@ -165,12 +166,11 @@ static bool add_range(struct tarn_pool *pool, const struct geometry *geometry,
     bool is_inserted = insert_range(pool, range);
     tn_pool_unlock(pool);
     if (is_inserted) return true;
-    tn_static_pool_destroy(range->static_pool);
     tn_step_range_destroy(range);
     return false;
 }
 
-tarn_status tn_pool_reserve_range(struct tarn_pool *pool, const tarn_pool_options *options)
+tarn_status tn_mapped_reserve_range(struct tarn_pool *pool, const tarn_pool_options *options)
 {
     struct geometry geometry = { 0 };
     struct addresses reserved = { NULL, 0 };
@@ -194,42 +194,10 @@ tarn_status tn_pool_reserve_range(struct tarn_pool *pool, const tarn_pool_option
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-void tn_pool_allow_steps(const struct tarn_pool *pool)
+/* The addresses cannot be released before all steps are unmapped. */
+void tn_mapped_release_range(struct tarn_pool *pool)
 {
-    const struct tn_step_range *range = pool->range;
-    for (uint32_t step = 0; step < range->step_count; step++) {
-        if (range->steps[step].state == TN_STEP_STATE_MAPPED)
-            tn_pool_allow(pool, tn_step_address(range, step), tn_step_bytes(range, step));
-    }
-}
-
-/* Unmaps a step at the end of the pool. Returns the bytes that the vendor has not taken. */
-static size_t unmap_at_end(struct tarn_pool *pool, uint32_t step)
-{
-    struct tn_step *ending = &pool->range->steps[step];
-    size_t step_bytes = tn_step_bytes(pool->range, step);
-    if (ending->state != TN_STEP_STATE_MAPPED && ending->state != TN_STEP_STATE_REFUSED) return 0;
-    tarn_backend_result result = pool->backend.operations->range_unmap(
-        pool->backend.state, tn_step_address(pool->range, step), step_bytes, ending->mapping);
-    if (result.status != TARN_STATUS_OK) return step_bytes;
-    ending->state = TN_STEP_STATE_UNUSED;
-    return 0;
-}
-
-/* The addresses cannot be released before all steps are unmapped. So a step that the vendor refuses twice keeps the
- * addresses. */
-void tn_pool_release_range(struct tarn_pool *pool)
-{
-    const struct tn_step_range *range = pool->range;
-    size_t lost_bytes = 1;
-    tn_pool_allow_steps(pool);
-    for (unsigned attempt = 0; attempt < 2 && lost_bytes > 0; attempt++) {
-        lost_bytes = 0;
-        for (uint32_t step = 0; step < range->step_count; step++)
-            lost_bytes += unmap_at_end(pool, step);
-    }
-    tn_pool_tell_lost(pool, lost_bytes);
-    if (lost_bytes > 0) return;
-    pool->backend.operations->range_release(pool->backend.state, range->reserved,
-                                            range->reserved_bytes);
+    if (pool->own.stats.unreleased_bytes > 0) return;
+    pool->backend.operations->range_release(pool->backend.state, pool->range->reserved,
+                                            pool->range->reserved_bytes);
 }
