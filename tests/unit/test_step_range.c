@@ -42,7 +42,7 @@ static int tear_down(void **state)
     struct fixture *fixture = *state;
     for (uint32_t unit = 0; unit < UNIT_COUNT; unit++) {
         struct tn_step *step = fixture->range->unit_steps[unit];
-        if (step && step->first_unit == unit) tn_host_memory_free(step);
+        if (step && tn_step_end_unit(step) == unit + 1) tn_host_memory_free(step);
     }
     tn_step_range_destroy(fixture->range);
     tn_region_index_fini(&fixture->index);

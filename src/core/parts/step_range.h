@@ -18,7 +18,7 @@
  *
  * Cost: a plan takes O(r) with r voids and free regions between them, and at worst O(r^2). A walk over free steps takes
  * O(regions + steps).
- * Memory: 8 bytes a unit of the range, of which the host gives only the pages that are used; 136 bytes a step.
+ * Memory: 8 bytes a unit of the range, of which the host gives only the pages that are used; 112 bytes a step.
  * Threads: no locking. The pool changes steps under both its locks and reads them under either.
  * Always true: exactly the chunks of mapped steps are free or live. Chunks of units without a step are voids at
  * rest; each step that is not mapped is one taken void.

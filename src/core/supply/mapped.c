@@ -44,12 +44,7 @@ static uint32_t count_initial(const struct tarn_pool *pool)
 static uint32_t count_wish(struct tarn_pool *pool)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
-    const struct tn_growth_state state = {
-        .footprint_bytes = pool->own.stats.footprint_bytes,
-        .used_bytes = tn_arenas_sum_used(pool) +
-                      ((size_t)tn_pool_sum_captured(pool).chunk_count << pool->chunk_log2),
-        .refused_bytes = pool->refused_bytes,
-    };
+    const struct tn_growth_state state = tn_pool_growth_state_locked(pool);
     if (state.footprint_bytes == 0) return count_initial(pool);
     if (pool->range->unit_count_max == 1 || pool->arriving_count > 0) return 0;
     return whole_units(pool->range, tn_growth_steps_wish_bytes(&pool->growth, &state));
@@ -301,17 +296,6 @@ static tarn_backend_result acquire(struct tarn_pool *pool, const struct tn_reque
     return map_steps(pool, request, UINT32_MAX, gathers, arrival_out);
 }
 
-/* All that are refused are of use: together with free memory beside them, a request may find a place. */
-static bool can_reuse(struct tarn_pool *pool, struct tn_piece *refused,
-                      const struct tn_request *request, const struct tn_arrival *arrival)
-{
-    (void)pool;
-    (void)refused;
-    (void)request;
-    (void)arrival;
-    return true;
-}
-
 /* --- in the pool ---------------------------------------------------------------------------- */
 
 /* The region in which a chunk of the range lies. Walks there from a region near it. */
@@ -473,7 +457,6 @@ const struct tn_supplier tn_mapped_supplier = {
     .piece_name = "step",
     .description_bytes = sizeof(struct tn_step),
     .acquire = acquire,
-    .can_reuse = can_reuse,
     .insert = insert,
     .find_free = find_free,
     .detach = detach,

@@ -36,12 +36,13 @@ void tn_piece_arrive(struct tarn_pool *pool, struct tn_piece *piece)
 static bool take_back(struct tarn_pool *pool, const struct tn_request *request,
                       struct tn_arrival *arrival)
 {
+    bool (*can_reuse)(struct tarn_pool *, struct tn_piece *, const struct tn_request *,
+                      const struct tn_arrival *) = pool->supplier->can_reuse;
     struct tn_piece **end = &arrival->first, *older;
     for (struct tn_piece *piece = pool->pieces.leaving.newest; piece; piece = older) {
         older = piece->older;
-        if (piece->state != TN_PIECE_STATE_REFUSED || piece->dependency.streams != 0 ||
-            !pool->supplier->can_reuse(pool, piece, request, arrival))
-            continue;
+        if (piece->state != TN_PIECE_STATE_REFUSED || piece->dependency.streams != 0) continue;
+        if (can_reuse && !can_reuse(pool, piece, request, arrival)) continue;
         tn_pool_lock_and_gather(pool);
         tn_piece_chain_remove(&pool->pieces.leaving, piece);
         pool->own.stats.unreleased_bytes -= piece->size_bytes;
@@ -55,9 +56,10 @@ static bool take_back(struct tarn_pool *pool, const struct tn_request *request,
     return arrival->is_taken_back;
 }
 
-/* Begins to watch the pieces, which the user has been told of. */
-static void watch(struct tarn_pool *pool, struct tn_piece *first)
+/* Tells the user of pieces that arrive, and then the tools. */
+static void announce(struct tarn_pool *pool, struct tn_piece *first)
 {
+    tn_pool_tell_created(pool, first);
     for (struct tn_piece *piece = first; piece; piece = piece->next)
         tn_pool_watch_begin(pool, piece);
 }
@@ -70,9 +72,7 @@ tarn_backend_result tn_piece_acquire(struct tarn_pool *pool, const struct tn_req
     *arrival_out = (struct tn_arrival){ .first = NULL };
     if (!takes_back || !take_back(pool, request, arrival_out))
         result = pool->supplier->acquire(pool, request, purpose, gathers, arrival_out);
-    if (result.status != TARN_STATUS_OK) return result;
-    tn_pool_tell_created(pool, arrival_out->first);
-    watch(pool, arrival_out->first);
+    if (result.status == TARN_STATUS_OK) announce(pool, arrival_out->first);
     return result;
 }
 
@@ -162,20 +162,39 @@ bool tn_pool_may_release(const struct tarn_pool *pool)
     return pool->is_ending || !tn_captures_are_under_way();
 }
 
+/* Moves a piece out of the chain that it is in. */
+static void begin_to_leave(struct tarn_pool *pool, struct tn_piece_chain *chain,
+                           struct tn_piece *piece)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    tn_piece_chain_remove(chain, piece);
+    tn_piece_chain_push(&pool->pieces.leaving, piece);
+    piece->state = TN_PIECE_STATE_LEAVING;
+}
+
 /* A piece leaves the pool, and is in transit. Its chunks are out of the index. */
 static void leave(struct tarn_pool *pool, struct tn_piece *piece)
 {
     struct tn_pieces *pieces = &pool->pieces;
-    TN_ASSERT(tn_pool_is_locked(pool));
-    tn_piece_chain_remove(&pieces->joined, piece);
-    tn_piece_chain_push(&pieces->leaving, piece);
-    piece->state = TN_PIECE_STATE_LEAVING;
+    begin_to_leave(pool, &pieces->joined, piece);
     piece->told = pool->newest_observer;
     piece->next = NULL;
     pieces->joined_count--;
     pieces->joined_bytes -= piece->size_bytes;
     pieces->joined_chunk_count -= piece->chunk_count;
     pool->transit_bytes += piece->size_bytes;
+}
+
+/* A piece leaves that has not joined. No work uses it. */
+static void turn_back(struct tarn_pool *pool, struct tn_piece *piece)
+{
+    TN_ASSERT(piece->state == TN_PIECE_STATE_ARRIVING);
+    tn_pool_lock_and_gather(pool);
+    pool->pieces.held_count -= piece->hold_count > 0;
+    piece->hold_count = 0;
+    piece->dependency = TN_DEPENDENCY_NONE;
+    begin_to_leave(pool, &pool->pieces.arriving, piece);
+    tn_pool_unlock(pool);
 }
 
 /* Counts the result of a release. NOT_READY: the vendor was not asked. */
@@ -193,20 +212,6 @@ static void count_release(struct tarn_pool *pool, const struct tn_piece *piece, 
         pool->transit_bytes -= piece->size_bytes;
         pool->change_count++;
     }
-}
-
-/* A piece that has not joined leaves. No work uses it. */
-static void turn_back(struct tarn_pool *pool, struct tn_piece *piece)
-{
-    TN_ASSERT(piece->state == TN_PIECE_STATE_ARRIVING);
-    tn_pool_lock_and_gather(pool);
-    pool->pieces.held_count -= piece->hold_count > 0;
-    piece->hold_count = 0;
-    piece->dependency = TN_DEPENDENCY_NONE;
-    tn_piece_chain_remove(&pool->pieces.arriving, piece);
-    tn_piece_chain_push(&pool->pieces.leaving, piece);
-    piece->state = TN_PIECE_STATE_LEAVING;
-    tn_pool_unlock(pool);
 }
 
 /* Gives a piece that leaves back to the vendor, and frees it. If the vendor does not take it, it is refused. */
@@ -418,8 +423,7 @@ tarn_status tn_pool_take_over(struct tarn_pool *pool, void *address, size_t size
     const struct tn_arrival arrival = { .first = &given->piece };
     tn_pool_lock_growth(pool);
     tn_piece_arrive(pool, arrival.first);
-    tn_pool_tell_created(pool, arrival.first);
-    watch(pool, arrival.first);
+    announce(pool, arrival.first);
     tarn_status status = add(pool, NULL, &arrival);
     tn_pool_unlock_growth(pool);
     return status;

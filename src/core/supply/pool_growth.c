@@ -29,24 +29,30 @@ bool tn_pool_ample_bytes(const struct tarn_pool *pool, const struct tn_request *
     return tn_add_fits(tn_pool_tight_bytes(pool, request), lead, ample_out);
 }
 
-struct tn_growth_state tn_pool_growth_state(struct tarn_pool *pool)
+struct tn_growth_state tn_pool_growth_state_locked(struct tarn_pool *pool)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_growth_state state = {
+        .footprint_bytes = pool->own.stats.footprint_bytes,
+        .used_bytes = tn_arenas_sum_used(pool) +
+                      ((size_t)tn_pool_sum_captured(pool).chunk_count << pool->chunk_log2),
+        .used_bytes_max = pool->own.stats.used_bytes_max,
+        .is_first = pool->pieces.joined_count == 0,
         .refused_bytes = pool->refused_bytes,
         .device_free_bytes = SIZE_MAX,
     };
-    tn_pool_lock(pool);
-    state.footprint_bytes = pool->own.stats.footprint_bytes;
-    state.used_bytes = tn_arenas_sum_used(pool) +
-                       ((size_t)tn_pool_sum_captured(pool).chunk_count << pool->chunk_log2);
-    state.used_bytes_max = pool->own.stats.used_bytes_max;
-    state.is_first = pool->list.count == 0;
     uint32_t numbers =
         tn_static_pool_list_longest_run(&pool->list, TN_START_GROUP_CHUNKS, TN_CHUNK_COUNT_MAX);
-    tn_pool_unlock(pool);
-    if (!tn_multiply_fits(numbers, (size_t)1 << pool->chunk_log2, &state.numbered_bytes_max)) {
+    if (!tn_multiply_fits(numbers, (size_t)1 << pool->chunk_log2, &state.numbered_bytes_max))
         state.numbered_bytes_max = SIZE_MAX;
-    }
+    return state;
+}
+
+struct tn_growth_state tn_pool_growth_state(struct tarn_pool *pool)
+{
+    tn_pool_lock(pool);
+    struct tn_growth_state state = tn_pool_growth_state_locked(pool);
+    tn_pool_unlock(pool);
     return state;
 }
 
@@ -234,29 +240,23 @@ static tarn_status fail_for_caps(struct tarn_pool *pool, const struct tn_request
     struct tn_growth_state state = tn_pool_growth_state(pool);
     size_t limit = pool->growth.limit_bytes;
     struct tn_bytes_text size = tn_bytes_text(request->size_bytes);
-    if (!pool->range && needed > pool->growth.allocation_bytes_max) {
+    bool is_mapped = pool->range != NULL;
+    if (!is_mapped && needed > pool->growth.allocation_bytes_max) {
         return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
                        "%s%s need a piece of %s, and the %s backend's largest allocation is %s",
                        size.text, label.text, tn_bytes_text(needed).text,
                        pool->backend.operations->name,
                        tn_bytes_text(pool->growth.allocation_bytes_max).text);
     }
-    if (pool->range) {
+    if (is_mapped || needed > limit || state.footprint_bytes > limit - needed) {
         return tn_fail(TARN_STATUS_OVER_LIMIT,
-                       "no free region holds %s%s, and the pool%s cannot map as many steps of %s "
-                       "as this takes: it holds %s of at most %s%s%s",
+                       "no free region holds %s%s, and the pool%s cannot %s %s %s this takes: it "
+                       "holds %s of at most %s%s%s",
                        size.text, label.text, name.text,
-                       tn_bytes_text(pool->range->unit_bytes).text,
-                       tn_bytes_text(state.footprint_bytes).text, tn_bytes_text(limit).text,
-                       tell_limit(pool), tell_free(pool, request).text);
-    }
-    if (needed > limit || state.footprint_bytes > limit - needed) {
-        return tn_fail(TARN_STATUS_OVER_LIMIT,
-                       "no free region holds %s%s, and the pool%s cannot grow by the %s that this "
-                       "takes: it holds %s of at most %s%s%s",
-                       size.text, label.text, name.text, tn_bytes_text(needed).text,
-                       tn_bytes_text(state.footprint_bytes).text, tn_bytes_text(limit).text,
-                       tell_limit(pool), tell_free(pool, request).text);
+                       is_mapped ? "map as many steps of" : "grow by the",
+                       tn_bytes_text(is_mapped ? pool->range->unit_bytes : needed).text,
+                       is_mapped ? "as" : "that", tn_bytes_text(state.footprint_bytes).text,
+                       tn_bytes_text(limit).text, tell_limit(pool), tell_free(pool, request).text);
     }
     return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
                    "no free region holds %s%s, and the pool%s cannot grow: it can have %zu chunks "

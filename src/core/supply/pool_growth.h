@@ -52,6 +52,7 @@ bool tn_pool_ample_bytes(const struct tarn_pool *pool, const struct tn_request *
                          size_t *ample_out);
 
 struct tn_growth_state tn_pool_growth_state(struct tarn_pool *pool);
+struct tn_growth_state tn_pool_growth_state_locked(struct tarn_pool *pool);
 
 /* How many bytes the pool may grow by so that no stream has to wait; see growth.h. */
 size_t tn_pool_slack_bytes_max(struct tarn_pool *pool);

@@ -50,7 +50,8 @@ struct tn_supplier {
                                    enum tn_purpose purpose, bool gathers,
                                    struct tn_arrival *arrival_out);
 
-    /* Whether a refused piece is of use for the request beside those that arrive already. If so, it is made ready for that. */
+    /* Whether a refused piece is of use for the request beside those that arrive already. If so, it is made ready for that.
+     * NULL: all are, because free memory beside them may complete a place. */
     bool (*can_reuse)(struct tarn_pool *pool, struct tn_piece *refused,
                       const struct tn_request *request, const struct tn_arrival *arrival);
 
