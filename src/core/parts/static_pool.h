@@ -47,8 +47,7 @@ void tn_static_pool_describe_for_one(struct tn_static_pool *pool, unsigned chunk
 struct tn_static_pool *tn_static_pool_create(void *backing, size_t backing_bytes,
                                              unsigned chunk_log2, uint32_t chunk_count_max);
 
-/* Returns an id that nothing else in this process has, for callbacks and reports that treat something as a
- * static pool. */
+/* Returns an id that no other piece of this process has, nor had. */
 uint64_t tn_static_pool_take_id(void);
 
 /* Frees the description; the backing stays the caller's. NULL is allowed. */

@@ -15,6 +15,8 @@
 
 static void begin_life(struct tarn_pool *pool, struct tn_piece *piece)
 {
+    TN_ASSERT(tn_pool_is_growing(pool));
+    TN_ASSERT(tn_pool_is_locked(pool));
     piece->state = TN_PIECE_STATE_ARRIVING;
     piece->id = tn_static_pool_take_id();
     piece->told = 0;
@@ -23,9 +25,8 @@ static void begin_life(struct tarn_pool *pool, struct tn_piece *piece)
 
 void tn_piece_arrive(struct tarn_pool *pool, struct tn_piece *piece)
 {
-    TN_ASSERT(tn_pool_is_growing(pool));
-    begin_life(pool, piece);
     tn_pool_lock(pool);
+    begin_life(pool, piece);
     tn_stats_count_growth(&pool->own.stats, piece->size_bytes);
     pool->transit_bytes += piece->size_bytes;
     tn_pool_unlock(pool);
@@ -46,8 +47,8 @@ static bool take_back(struct tarn_pool *pool, const struct tn_request *request,
         tn_pool_lock_and_gather(pool);
         tn_piece_chain_remove(&pool->pieces.leaving, piece);
         pool->own.stats.unreleased_bytes -= piece->size_bytes;
-        tn_pool_unlock(pool);
         begin_life(pool, piece);
+        tn_pool_unlock(pool);
         piece->next = NULL;
         *end = piece;
         end = &piece->next;
@@ -218,7 +219,9 @@ static void count_release(struct tarn_pool *pool, const struct tn_piece *piece, 
 static tarn_backend_result release(struct tarn_pool *pool, struct tn_piece *leaving)
 {
     bool was_refused = leaving->state == TN_PIECE_STATE_REFUSED;
+    tn_pool_lock(pool);
     leaving->state = TN_PIECE_STATE_LEAVING;
+    tn_pool_unlock(pool);
     tarn_backend_result result = { TARN_STATUS_NOT_READY, 0, NULL };
     if (tn_pool_may_release(pool)) {
         result = pool->supplier->release(pool, leaving);
