@@ -83,7 +83,7 @@ static void expect_no_memory(struct tarn_pool *pool, size_t size_bytes)
     }
     if (has_slice(pool, size_bytes)) fail_msg("%zu bytes refused, and a slice is free", size_bytes);
     tn_pool_lock(pool);
-    size_t releasable = tn_pool_wholly_free_bytes_locked(pool);
+    size_t releasable = tn_piece_wholly_free_bytes(pool);
     tn_pool_unlock(pool);
     size_t left = limit_bytes - (pool->own.stats.footprint_bytes - releasable);
     if (left >= needed * KIB) fail_msg("%zu chunks refused, and %zu bytes are left", needed, left);

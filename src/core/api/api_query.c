@@ -128,13 +128,13 @@ tarn_status tarn_pool_unobserve(tarn_pool *pool, tarn_observer observer)
 
 tarn_status tarn_static_pool_hold(tarn_pool *pool, uint64_t id)
 {
-    return tn_pool_is_open(pool) ? tn_pool_hold(pool, id) : tn_fail_for_pool(pool);
+    return tn_pool_is_open(pool) ? tn_piece_hold(pool, id) : tn_fail_for_pool(pool);
 }
 
 tarn_status tarn_static_pool_unhold(tarn_pool *pool, uint64_t id)
 {
     if (!tn_pool_is_open(pool)) return tn_return_to_pool(pool);
-    tarn_status status = tn_pool_unhold(pool, id);
+    tarn_status status = tn_piece_unhold(pool, id);
     if (status == TARN_STATUS_OK && pool->releases_after_free) tn_pool_release_freed(pool);
     return status;
 }
@@ -208,7 +208,7 @@ tarn_status tarn_pool_export(tarn_pool *pool, const void *address, tarn_exported
                                             : "the pool was created without is_shareable");
     }
     status = tn_debug_has_lost(pool, address) ? TARN_STATUS_NOT_LIVE
-                                              : tn_pool_export(pool, address, step_out);
+                                              : tn_mapped_export(pool, address, step_out);
     return status == TARN_STATUS_NOT_LIVE ? fail_to_export(pool, address) : status;
 }
 

@@ -47,7 +47,7 @@ static size_t trim(struct tarn_pool *pool)
     tn_debug_empty_quarantine(pool);
     tn_pool_lock_growth(pool);
     struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
-    if (pool->arriving_count == 0) given = tn_pool_release_free(pool, &all);
+    if (pool->arriving_count == 0) given = tn_piece_release_free(pool, &all);
     tn_pool_tell_given(pool, &given, "another pool is out of memory");
     tn_pool_unlock_growth(pool);
     size_t after = tn_pool_footprint_bytes(pool);
@@ -192,7 +192,7 @@ static void note_pool(struct tarn_pool *pool, tarn_shortage *shortage)
     tarn_stats stats = TARN_STATS_INIT;
     tn_pool_lock_and_gather(pool);
     tn_pool_stats_locked(pool, &stats);
-    shortage->wholly_free_bytes = tn_pool_wholly_free_bytes_locked(pool);
+    shortage->wholly_free_bytes = tn_piece_wholly_free_bytes(pool);
     tn_pool_unlock(pool);
     shortage->footprint_bytes = stats.footprint_bytes;
     shortage->used_bytes = stats.used_bytes;

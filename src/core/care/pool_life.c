@@ -26,7 +26,7 @@ tarn_status tn_pool_life_begin(const tarn_pool_options *options, const tarn_back
     tn_pool_set_care(pool, TN_CARE_CALLERS, pool->notes_callers);
     if (options->contiguous) status = tn_mapped_reserve_range(pool, options);
     if (status != TARN_STATUS_OK) goto no_memory;
-    if (address) status = tn_pool_take_over(pool, address, options->initial_bytes);
+    if (address) status = tn_piece_take_over(pool, address, options->initial_bytes);
     if (status != TARN_STATUS_OK) goto no_memory;
     tn_pool_registry_open(pool);
     tn_recording_set_care(pool);
@@ -44,7 +44,7 @@ no_pool:
 
 tarn_status tn_pool_life_take_initial(tarn_pool *pool, const tarn_pool_options *options)
 {
-    return options->takes_initial_at_once ? tn_pool_take_initial(pool, options->initial_bytes)
+    return options->takes_initial_at_once ? tn_piece_take_initial(pool, options->initial_bytes)
                                           : TARN_STATUS_OK;
 }
 

@@ -565,7 +565,7 @@ static size_t give_back(struct tarn_pool *pool, size_t missing_bytes, size_t giv
 {
     const struct tn_release_rule rule = { .enough_bytes = tn_max(missing_bytes, 2 * given_bytes) };
     if (missing_bytes == 0) return 0;
-    const struct tn_giving_back given = tn_pool_release_free(pool, &rule);
+    const struct tn_giving_back given = tn_piece_release_free(pool, &rule);
     tn_pool_tell_given(pool, &given, "to have room for growth");
     return given.released_bytes;
 }

@@ -444,8 +444,8 @@ static tarn_status export_locked(struct tarn_pool *pool, uintptr_t address,
     return TARN_STATUS_OK;
 }
 
-tarn_status tn_pool_export(struct tarn_pool *pool, const void *address,
-                           tarn_exported_step *step_out)
+tarn_status tn_mapped_export(struct tarn_pool *pool, const void *address,
+                             tarn_exported_step *step_out)
 {
     tn_pool_lock_growth(pool);
     tarn_status status = export_locked(pool, (uintptr_t)address, step_out);

@@ -21,7 +21,7 @@ void tn_mapped_release_range(struct tarn_pool *pool);
 /* Exports the step of a shareable pool that an address lies in. Takes growth_lock itself. Errors: NOT_LIVE,
  * not reported: the program has no memory there; VENDOR_ERROR, OUT_OF_MEMORY and OUT_OF_HOST_MEMORY,
  * reported. */
-tarn_status tn_pool_export(struct tarn_pool *pool, const void *address,
-                           tarn_exported_step *step_out);
+tarn_status tn_mapped_export(struct tarn_pool *pool, const void *address,
+                             tarn_exported_step *step_out);
 
 #endif

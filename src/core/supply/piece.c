@@ -124,7 +124,7 @@ static TN_COLD tarn_status fail_to_hold(const struct tarn_pool *pool, uint64_t i
                    (unsigned long long)id, why);
 }
 
-tarn_status tn_pool_hold(struct tarn_pool *pool, uint64_t id)
+tarn_status tn_piece_hold(struct tarn_pool *pool, uint64_t id)
 {
     tarn_status status = TARN_STATUS_OK;
     tn_pool_lock_growth(pool);
@@ -139,7 +139,7 @@ tarn_status tn_pool_hold(struct tarn_pool *pool, uint64_t id)
     return status;
 }
 
-tarn_status tn_pool_unhold(struct tarn_pool *pool, uint64_t id)
+tarn_status tn_piece_unhold(struct tarn_pool *pool, uint64_t id)
 {
     tarn_status status = TARN_STATUS_OK;
     tn_pool_lock_growth(pool);
@@ -158,7 +158,7 @@ tarn_status tn_pool_unhold(struct tarn_pool *pool, uint64_t id)
 
 /* --- going: one piece ------------------------------------------------------------------------------ */
 
-bool tn_pool_may_release(const struct tarn_pool *pool)
+bool tn_piece_may_release(const struct tarn_pool *pool)
 {
     return pool->is_ending || !tn_captures_are_under_way();
 }
@@ -223,7 +223,7 @@ static tarn_backend_result release(struct tarn_pool *pool, struct tn_piece *leav
     leaving->state = TN_PIECE_STATE_LEAVING;
     tn_pool_unlock(pool);
     tarn_backend_result result = { TARN_STATUS_NOT_READY, 0, NULL };
-    if (tn_pool_may_release(pool)) {
+    if (tn_piece_may_release(pool)) {
         result = pool->supplier->release(pool, leaving);
         if (result.status == TARN_STATUS_NOT_READY) result.status = TARN_STATUS_VENDOR_ERROR;
     }
@@ -267,7 +267,7 @@ static void count_given(struct tn_giving_back *given, size_t size_bytes, tarn_ba
 struct tn_giving_back tn_piece_release_refused(struct tarn_pool *pool)
 {
     struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
-    if (!tn_pool_may_release(pool)) return given;
+    if (!tn_piece_may_release(pool)) return given;
     for (struct tn_piece *piece = pool->pieces.leaving.newest, *older; piece; piece = older) {
         older = piece->older;
         if (piece->state != TN_PIECE_STATE_REFUSED) continue;
@@ -322,7 +322,7 @@ static struct releasable sum_up_releasable(const struct tarn_pool *pool)
     return sum;
 }
 
-size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool)
+size_t tn_piece_wholly_free_bytes(const struct tarn_pool *pool)
 {
     return sum_up_releasable(pool).free_bytes;
 }
@@ -358,8 +358,8 @@ static struct tn_piece *detach_all(struct tarn_pool *pool, const struct tn_relea
     return first;
 }
 
-struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool,
-                                           const struct tn_release_rule *rule)
+struct tn_giving_back tn_piece_release_free(struct tarn_pool *pool,
+                                            const struct tn_release_rule *rule)
 {
     struct tn_giving_back given = tn_piece_release_refused(pool);
     tn_pool_lock_and_gather(pool);
@@ -385,7 +385,7 @@ static tarn_status add(struct tarn_pool *pool, const struct tn_request *request,
                    "the host has no memory to describe a static pool of %zu bytes", size_bytes);
 }
 
-tarn_status tn_pool_take_initial(struct tarn_pool *pool, size_t initial_bytes)
+tarn_status tn_piece_take_initial(struct tarn_pool *pool, size_t initial_bytes)
 {
     if (initial_bytes == TARN_INITIAL_ALL) initial_bytes = 1;
     size_t chunk_bytes = (size_t)1 << pool->chunk_log2;
@@ -412,7 +412,7 @@ tarn_status tn_pool_take_initial(struct tarn_pool *pool, size_t initial_bytes)
     return status;
 }
 
-tarn_status tn_pool_take_over(struct tarn_pool *pool, void *address, size_t size_bytes)
+tarn_status tn_piece_take_over(struct tarn_pool *pool, void *address, size_t size_bytes)
 {
     struct tn_static_pool *given = tn_static_pool_alloc();
     if (!given) {

@@ -56,26 +56,26 @@ void tn_piece_undo(struct tarn_pool *pool, struct tn_piece *arrived);
 /* Acquires initial_bytes, or with TARN_INITIAL_ALL as much as there is, at the beginning of the pool. On failure the pool
  * holds nothing. Any thread: others may use the pool meanwhile. Takes growth_lock itself. Errors: SIZE_TOO_LARGE, and those of
  * an allocation that needs growth. */
-tarn_status tn_pool_take_initial(struct tarn_pool *pool, size_t initial_bytes);
+tarn_status tn_piece_take_initial(struct tarn_pool *pool, size_t initial_bytes);
 
 /* Takes over the caller's memory, of a whole chunk or more, at the beginning of the pool. Before another thread knows the
  * pool. Takes growth_lock itself. Errors: OUT_OF_HOST_MEMORY. */
-tarn_status tn_pool_take_over(struct tarn_pool *pool, void *address, size_t size_bytes);
+tarn_status tn_piece_take_over(struct tarn_pool *pool, void *address, size_t size_bytes);
 
 /* --- holding ----------------------------------------------------------------------------------------- */
 
 /* As tarn_static_pool_hold and tarn_static_pool_unhold. Take growth_lock and the pool's lock themselves. After unhold, the
  * caller must see to releases that the options ask for. */
-tarn_status tn_pool_hold(struct tarn_pool *pool, uint64_t id);
-tarn_status tn_pool_unhold(struct tarn_pool *pool, uint64_t id);
+tarn_status tn_piece_hold(struct tarn_pool *pool, uint64_t id);
+tarn_status tn_piece_unhold(struct tarn_pool *pool, uint64_t id);
 
 /* --- going ------------------------------------------------------------------------------------------- */
 
 /* Whether memory may go back to the vendor now: no capture of the process is under way, or the pool ends. */
-bool tn_pool_may_release(const struct tarn_pool *pool);
+bool tn_piece_may_release(const struct tarn_pool *pool);
 
 /* Bytes of pieces that can leave. Requires only the pool's lock, and the arenas gathered. */
-size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool);
+size_t tn_piece_wholly_free_bytes(const struct tarn_pool *pool);
 
 /* Gives back again what the vendor has refused, unless a capture of the process is under way. */
 struct tn_giving_back tn_piece_release_refused(struct tarn_pool *pool);
@@ -84,8 +84,8 @@ struct tn_giving_back tn_piece_release_refused(struct tarn_pool *pool);
  * steps the highest first. None that is held, and none while an observer is told of those that are there. They leave the
  * pool together, before the user is told of the first. If the vendor refuses one, or must not be asked now (NOT_READY), the
  * pool goes on counting the memory, and tries again. */
-struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool,
-                                           const struct tn_release_rule *rule);
+struct tn_giving_back tn_piece_release_free(struct tarn_pool *pool,
+                                            const struct tn_release_rule *rule);
 
 /* --- the end of the pool ----------------------------------------------------------------------------- */
 

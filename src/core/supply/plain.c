@@ -186,7 +186,7 @@ static tarn_backend_result acquire_ample(struct tarn_pool *pool, const struct tn
 static tarn_backend_result acquire_fitting(struct tarn_pool *pool, const struct tn_request *request,
                                            size_t least_bytes, struct tn_piece **acquired_out)
 {
-    if (pool->passes_through || !tn_pool_may_release(pool))
+    if (pool->passes_through || !tn_piece_may_release(pool))
         return acquire_ample(pool, request, least_bytes, acquired_out);
     size_t tight = tn_max(tn_pool_tight_bytes(pool, request), least_bytes);
     tarn_backend_result result = acquire_by(ask_for_less_and_less, pool, tight, acquired_out);
@@ -319,7 +319,7 @@ static tarn_backend_result release(struct tarn_pool *pool, struct tn_piece *leav
 static size_t wholly_free_bytes(struct tarn_pool *pool)
 {
     tn_pool_lock_and_gather(pool);
-    size_t bytes = tn_pool_wholly_free_bytes_locked(pool) + pool->own.stats.unreleased_bytes;
+    size_t bytes = tn_piece_wholly_free_bytes(pool) + pool->own.stats.unreleased_bytes;
     tn_pool_unlock(pool);
     return bytes;
 }

@@ -16,7 +16,7 @@ tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *rele
     struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
     tn_pool_lock_growth(pool);
     /* A function that is told of new memory must not take away what it is to join: the growth would never end. */
-    if (pool->arriving_count == 0) given = tn_pool_release_free(pool, &rule);
+    if (pool->arriving_count == 0) given = tn_piece_release_free(pool, &rule);
     tn_pool_tell_given(pool, &given, "tarn_pool_trim");
     tn_pool_unlock_growth(pool);
     if (given.refusal.status != TARN_STATUS_OK) {
@@ -41,7 +41,7 @@ static bool take_due_release(struct tarn_pool *pool)
 /* Requires: growth_lock. */
 static void release_by(struct tarn_pool *pool, const struct tn_release_rule *rule, const char *why)
 {
-    const struct tn_giving_back given = tn_pool_release_free(pool, rule);
+    const struct tn_giving_back given = tn_piece_release_free(pool, rule);
     tn_pool_tell_given(pool, &given, why);
 }
 

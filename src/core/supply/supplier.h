@@ -6,6 +6,9 @@
  *     plain     a static pool for each piece, by the backend's acquire and release
  *     mapped    steps in the range of a contiguous pool, by the backend's range_map and range_unmap
  *
+ * A pool that passes through and a pool over the caller's memory have the plain one. How they serve requests is special, and not
+ * the life of their pieces.
+ *
  * Requires: growth_lock. A function that says so also requires the pool's lock; the others take it themselves, for a look
  * at the pool's state, and call the vendor without it.
  */
