@@ -8,6 +8,7 @@
  *     ze_status.c    status codes for the vendor's errors
  *     ze_record.c    recycles the vendor's events
  *     ze_driver.c    drivers and devices; functions that the loader may not have
+ *     ze_device.c    the locks of lists of commands
  *
  * Threads: two locks guard the fields that change while the backend is open. A list of commands has a
  * lock of its own (tn_ze_list_lock). `lock` is held only for short times. `streams_lock` is taken
@@ -130,6 +131,11 @@ static inline bool tn_ze_is_over(const void *state)
     return tn_lifetime_is_over(&device->lifetime);
 }
 
+/* --- ze_device.c ------------------------------------------------------------------------------- */
+
+/* The lock of a list of commands, for all backends of the process. */
+struct tn_mutex *tn_ze_list_lock(ze_command_list_handle_t list);
+
 /* --- ze_status.c ------------------------------------------------------------------------------- */
 
 tarn_backend_result tn_ze_result(ze_result_t error);
@@ -205,9 +211,6 @@ bool tn_ze_streams_fini(struct tn_ze_device *device);
 /* Waits for all work on the device. If the vendor has no such call, waits for all lists that the backend
  * created. */
 tarn_backend_result tn_ze_streams_finish(struct tn_ze_device *device);
-
-/* The lock of a list of commands, for all backends of the process. */
-struct tn_mutex *tn_ze_list_lock(ze_command_list_handle_t list);
 
 /* --- ze_record.c ------------------------------------------------------------------------------- */
 
