@@ -9,8 +9,9 @@ Checks who includes whom.
 The rules, each a function below:
   - an area (a folder) includes only the areas that MAY_INCLUDE grants it
   - base, record, core, process, device_heap and backend_common have no vendor header and no vendor #if; neither has
-    backend_cuda_hip but in runtime_names.h; public headers have no vendor header, and a vendor #if only in that
-    vendor's own header, or in the files of the device heap that are for it; cuda_compat.h and hip_compat.h have both
+    backend_cuda_hip but in runtime_names.h; backend_ze has no vendor header; public headers have no
+    vendor header, and a vendor #if only in that vendor's own header, or in the files of the device heap that are for
+    it; cuda_compat.h and hip_compat.h have both
   - src/core is a stack of folders: a file includes its own folder or one below it
   - no folder of src has more than 25 C files
   - modules (x.h with x.c) of src form no cycle
@@ -63,7 +64,7 @@ MAY_INCLUDE = {
     "tests/harness headers": {"public", "tests/harness"},
     "tests/conformance": {"public", "tests/conformance", "tests/harness"},
     # The hooks of host memory, and pools that are gone, are inside.
-    "tests/sim": {"core", "public", "tests/sim", "tests/harness"},
+    "tests/sim": {"backend_ze", "core", "public", "tests/sim", "tests/harness"},
     "tests/stress": {"public", "tests/stress", "tests/harness"},
     "tests/streams": {"public", "tests/streams", "tests/harness"},
     "tests/corners": {"public", "tests/corners", "tests/streams", "tests/sim", "tests/harness"},
@@ -213,14 +214,14 @@ def check_vendors(tree):
         if area.startswith("core/"):
             area = "core"
         if area not in ("public", "device_part", "base", "record", "core", "process", "device_heap",
-                        "backend_common", "backend_cuda_hip"):
+                        "backend_common", "backend_cuda_hip", "backend_ze"):
             continue
         if area in ("device_part", "backend_cuda_hip", "public") and file.name in FILES_FOR_VENDORS:
             continue
         for number, _, name, target in tree.includes(file):
             if target is None and VENDOR_HEADER.match(name):
                 tree.report(file, number, f"vendor header <{name}> in {area}")
-        if area == "public" and file.stem in BACKENDS:
+        if area == "backend_ze" or (area == "public" and file.stem in BACKENDS):
             continue
         for number, line in enumerate(tree.lines[file], 1):
             match = CONDITION.match(line)
@@ -295,6 +296,7 @@ CLEAN = {
     "src/backend_cuda_hip/runtime_device.h": '#include "runtime_names.h"\n#include "../backend_common/opening.h"\n',
     "src/backend_cuda/cuda_backend.c":
         '#include <cuda.h>\n#include "tarn/cuda.h"\n#include "../backend_cuda_hip/runtime_device.h"\n',
+    "src/backend_ze/ze_table.h": "#ifndef TN_ZE_TABLE_H\n#endif\n",
     "src/backend_host/host_backend.c": '#include "../base/assert.h"\n#include "tarn/backend.h"\n',
     "src/backends.c": '#include "tarn/cuda.h"\n#if defined(TARN_HAVE_CUDA_BACKEND)\n#endif\n',
     "tests/unit/test_pool.c": '#include "core/pool/pool.h"\n',
@@ -322,6 +324,8 @@ PLANTED = [
     ("src/core/pool/pool.c", "#include <cuda_runtime_api.h>", "vendor header <cuda_runtime_api.h> in core"),
     ("src/core/pool/pool.c", "#include <hip/hip_runtime.h>", "vendor header <hip/hip_runtime.h> in core"),
     ("src/core/pool/pool.c", "#include <level_zero/ze_api.h>", "vendor header <level_zero/ze_api.h> in core"),
+    ("src/backend_ze/ze_table.h", "#include <level_zero/ze_api.h>",
+     "vendor header <level_zero/ze_api.h> in backend_ze"),
     ("src/core/pool/pool.c", "#ifdef __CUDACC__", "vendor #if in core"),
     ("src/core/pool/pool.c", "#  if TARN_HAVE_CUDA_BACKEND", "vendor #if in core"),
     ("src/core/pool/pool.c", "#elif defined(__HIP_PLATFORM_AMD__)", "vendor #if in core"),

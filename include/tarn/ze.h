@@ -4,9 +4,12 @@
  *
  * Handles cross this header as void *, so it needs no Level Zero header. A tarn_stream is a
  * ze_command_list_handle_t; the context and device of the options are a ze_context_handle_t and a
- * ze_device_handle_t. A tarn_event is the backend's own, over recycled ze_event_handle_t. Only the loader is
- * linked: a program starts on a machine without a driver and gets NO_DEVICE. The backend has run on simulated
- * devices only.
+ * ze_device_handle_t. A tarn_event is the backend's own, over recycled ze_event_handle_t. The backend has run
+ * on simulated devices only.
+ *
+ * Level Zero's loader, libze_loader.so.1, is not linked. tarn loads it when a backend is first opened, as
+ * dlopen finds it, and it stays in the process. It must have all functions of Level Zero 1.4. A program
+ * starts without it, and gets NO_DEVICE.
  *
  * Command lists of the application's own, used as streams, must be of the backend's context and device,
  * immediate, asynchronous, and in order (ZE_COMMAND_QUEUE_FLAG_IN_ORDER). On a regular list nothing runs
@@ -57,6 +60,7 @@ typedef struct tarn_ze_options {
  * is ignored if the options have a device. `options` may be NULL: the defaults. Close it with
  * tarn_backend_close.
  * Status: those of tarn_backend_open, and
+ *  - NO_DEVICE: also if there is no loader, or one older than 1.4. The message names the file or the function.
  *  - INVALID_ARGUMENT: also if struct_bytes is wrong.
  *  - INVALID_DEVICE: also if the handle is no device of any driver.
  *  - NOT_SUPPORTED: kind HOST, or one that the device lacks; or relaxed limits that the driver lacks.

@@ -37,37 +37,39 @@
 
 /* --- memory ------------------------------------------------------------------------------------ */
 
-static ze_result_t allocate(const struct tn_ze_device *device, size_t size_bytes,
-                            void **address_out)
+static tn_ze_result_t allocate(const struct tn_ze_device *device, size_t size_bytes,
+                               void **address_out)
 {
-    const ze_device_mem_alloc_desc_t on_device = {
-        .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC,
+    const tn_ze_device_mem_alloc_desc_t on_device = {
+        .stype = TN_ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC,
         .pNext = device->allocation_extension,
     };
-    const ze_host_mem_alloc_desc_t on_host = {
-        .stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC,
+    const tn_ze_host_mem_alloc_desc_t on_host = {
+        .stype = TN_ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC,
         .pNext = device->properties.kind == TARN_MEMORY_KIND_PINNED ? device->allocation_extension
                                                                     : NULL,
     };
     switch (device->properties.kind) {
     case TARN_MEMORY_KIND_PINNED:
-        return zeMemAllocHost(device->context, &on_host, size_bytes, ALIGNMENT_BYTES, address_out);
+        return device->ze.MemAllocHost(device->context, &on_host, size_bytes, ALIGNMENT_BYTES,
+                                       address_out);
     case TARN_MEMORY_KIND_SHARED:
-        return zeMemAllocShared(device->context, &on_device, &on_host, size_bytes, ALIGNMENT_BYTES,
-                                device->handle, address_out);
+        return device->ze.MemAllocShared(device->context, &on_device, &on_host, size_bytes,
+                                         ALIGNMENT_BYTES, device->handle, address_out);
     case TARN_MEMORY_KIND_DEVICE:
     case TARN_MEMORY_KIND_HOST:
         break;
     }
-    return zeMemAllocDevice(device->context, &on_device, size_bytes, ALIGNMENT_BYTES,
-                            device->handle, address_out);
+    return device->ze.MemAllocDevice(device->context, &on_device, size_bytes, ALIGNMENT_BYTES,
+                                     device->handle, address_out);
 }
 
-static ze_result_t make_resident(const struct tn_ze_device *device, void *address,
-                                 size_t size_bytes)
+static tn_ze_result_t make_resident(const struct tn_ze_device *device, void *address,
+                                    size_t size_bytes)
 {
-    if (device->properties.kind == TARN_MEMORY_KIND_SHARED) return ZE_RESULT_SUCCESS;
-    return zeContextMakeMemoryResident(device->context, device->handle, address, size_bytes);
+    if (device->properties.kind == TARN_MEMORY_KIND_SHARED) return TN_ZE_RESULT_SUCCESS;
+    return device->ze.ContextMakeMemoryResident(device->context, device->handle, address,
+                                                size_bytes);
 }
 
 static tarn_backend_result acquire(void *state, size_t size_bytes, void **address_out)
@@ -78,14 +80,14 @@ static tarn_backend_result acquire(void *state, size_t size_bytes, void **addres
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     void *address = NULL;
-    ze_result_t error = allocate(device, size_bytes, &address);
-    if (error == ZE_RESULT_SUCCESS) {
+    tn_ze_result_t error = allocate(device, size_bytes, &address);
+    if (error == TN_ZE_RESULT_SUCCESS) {
         /* The driver may have allocated more than there is, and notice it here. */
         error = make_resident(device, address, size_bytes);
-        if (error == ZE_RESULT_SUCCESS) {
+        if (error == TN_ZE_RESULT_SUCCESS) {
             *address_out = address;
         } else {
-            zeMemFree(device->context, address);
+            device->ze.MemFree(device->context, address);
         }
     }
     return tn_ze_result_of_acquire(error, device->properties.kind);
@@ -93,14 +95,14 @@ static tarn_backend_result acquire(void *state, size_t size_bytes, void **addres
 
 /* The driver waits for the work on this memory and frees it before the call returns, so that the next
  * allocation can use it. */
-static ze_result_t free_when_idle(const struct tn_ze_device *device, void *address)
+static tn_ze_result_t free_when_idle(const struct tn_ze_device *device, void *address)
 {
-    const ze_memory_free_ext_desc_t desc = {
-        .stype = ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC,
-        .freePolicy = ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE,
+    const tn_ze_memory_free_ext_desc_t desc = {
+        .stype = TN_ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC,
+        .freePolicy = TN_ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE,
     };
-    if (!device->extensions.memory_free_policies) return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-    return zeMemFreeExt(device->context, &desc, address);
+    if (!device->extensions.memory_free_policies) return TN_ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    return device->ze.MemFreeExt(device->context, &desc, address);
 }
 
 static tarn_backend_result release(void *state, void *address, size_t size_bytes)
@@ -109,11 +111,12 @@ static tarn_backend_result release(void *state, void *address, size_t size_bytes
     if (tn_ze_is_over(state)) return TARN_BACKEND_RESULT_OK;
     tarn_status status = tn_backend_check_release(address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
-    ze_result_t error = free_when_idle(device, address);
+    tn_ze_result_t error = free_when_idle(device, address);
     if (!tn_ze_is_lacking(error)) return tn_ze_result(error);
 
     tarn_backend_result result = tn_ze_streams_finish(device);
-    if (result.status == TARN_STATUS_OK) result = tn_ze_result(zeMemFree(device->context, address));
+    if (result.status == TARN_STATUS_OK)
+        result = tn_ze_result(device->ze.MemFree(device->context, address));
     return tn_ze_return(result);
 }
 
@@ -131,14 +134,15 @@ static tarn_backend_result get_properties(void *state, tarn_device_properties *p
 static tarn_backend_result query_device_memory(const struct tn_ze_device *device,
                                                tarn_memory_info *info_out)
 {
-    struct tn_ze_device_usablemem_size_ext_properties usable = {
-        .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES,
+    tn_ze_device_usablemem_size_ext_properties_t usable = {
+        .stype = TN_ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES,
     };
-    ze_device_properties_t vendor = {
-        .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES,
+    tn_ze_device_properties_t vendor = {
+        .stype = TN_ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES,
         .pNext = &usable,
     };
-    tarn_backend_result result = tn_ze_result(zeDeviceGetProperties(device->handle, &vendor));
+    tarn_backend_result result =
+        tn_ze_result(device->ze.DeviceGetProperties(device->handle, &vendor));
     if (result.status == TARN_STATUS_INVALID_ARGUMENT) result.status = TARN_STATUS_NOT_SUPPORTED;
     if (result.status == TARN_STATUS_OK) {
         *info_out = (tarn_memory_info){
@@ -170,8 +174,8 @@ static tarn_backend_result synchronize(void *state)
 {
     const struct tn_ze_device *device = state;
     if (tn_ze_is_over(state)) return tn_ze_refusal(state);
-    if (!device->newer.device_synchronize) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
-    ze_result_t error = device->newer.device_synchronize(device->handle);
+    if (!device->ze.DeviceSynchronize) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
+    tn_ze_result_t error = device->ze.DeviceSynchronize(device->handle);
     if (tn_ze_is_lacking(error)) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
     return tn_ze_result(error);
 }
@@ -181,7 +185,7 @@ static tarn_backend_result synchronize(void *state)
 /* The context is not destroyed while work may be pending in it. */
 static void device_fini(struct tn_ze_device *device, bool is_over)
 {
-    if (device->owns_context && is_over) zeContextDestroy(device->context);
+    if (device->owns_context && is_over) device->ze.ContextDestroy(device->context);
     tn_mutex_fini(&device->streams_lock);
     tn_mutex_fini(&device->lock);
 }
@@ -226,13 +230,14 @@ static const tarn_backend_operations operations = {
     .range_export = tn_ze_range_export,
 };
 
-static ze_result_t find_kind(ze_device_handle_t device, tarn_memory_kind kind, bool *has_out)
+static tn_ze_result_t find_kind(const struct tn_ze_place *place, tarn_memory_kind kind,
+                                bool *has_out)
 {
-    ze_device_memory_access_properties_t access = {
-        .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES,
+    tn_ze_device_memory_access_properties_t access = {
+        .stype = TN_ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES,
     };
-    ze_result_t error = zeDeviceGetMemoryAccessProperties(device, &access);
-    ze_memory_access_cap_flags_t can = 0;
+    tn_ze_result_t error = place->ze.DeviceGetMemoryAccessProperties(place->device, &access);
+    uint32_t can = 0;
     switch (kind) {
     case TARN_MEMORY_KIND_DEVICE:
         can = access.deviceAllocCapabilities;
@@ -246,49 +251,52 @@ static ze_result_t find_kind(ze_device_handle_t device, tarn_memory_kind kind, b
     case TARN_MEMORY_KIND_HOST:
         break;
     }
-    *has_out = (can & ZE_MEMORY_ACCESS_CAP_FLAG_RW) != 0;
+    *has_out = (can & TN_ZE_MEMORY_ACCESS_CAP_FLAG_RW) != 0;
     return error;
 }
 
 /* Allocations come from the first memory that the device lists. */
-static ze_result_t find_memory(struct tn_ze_device *device)
+static tn_ze_result_t find_memory(struct tn_ze_device *device)
 {
-    ze_device_memory_properties_t memory = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES };
+    tn_ze_device_memory_properties_t memory = { .stype =
+                                                    TN_ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES };
     uint32_t count = 1;
-    ze_result_t error = zeDeviceGetMemoryProperties(device->handle, &count, &memory);
+    tn_ze_result_t error = device->ze.DeviceGetMemoryProperties(device->handle, &count, &memory);
     device->memory_bytes = memory.totalSize;
     return error;
 }
 
 /* Lists are created for the first group of engines that computes and copies. */
-static ze_result_t find_queue_group(struct tn_ze_device *device)
+static tn_ze_result_t find_queue_group(struct tn_ze_device *device)
 {
     enum {
         GROUP_COUNT_MAX = 32
     };
-    const ze_command_queue_group_property_flags_t needed =
-        ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
-    ze_command_queue_group_properties_t groups[GROUP_COUNT_MAX] = { 0 };
+    const uint32_t needed = TN_ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE |
+                            TN_ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
+    tn_ze_command_queue_group_properties_t groups[GROUP_COUNT_MAX] = { 0 };
     uint32_t count = GROUP_COUNT_MAX;
     for (uint32_t i = 0; i < count; i++)
-        groups[i].stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES;
-    ze_result_t error = zeDeviceGetCommandQueueGroupProperties(device->handle, &count, groups);
-    if (error != ZE_RESULT_SUCCESS) return error;
+        groups[i].stype = TN_ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES;
+    tn_ze_result_t error =
+        device->ze.DeviceGetCommandQueueGroupProperties(device->handle, &count, groups);
+    if (error != TN_ZE_RESULT_SUCCESS) return error;
     for (uint32_t i = 0; i < count; i++) {
         if ((groups[i].flags & needed) != needed) continue;
         device->queue_group = i;
-        return ZE_RESULT_SUCCESS;
+        return TN_ZE_RESULT_SUCCESS;
     }
-    return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    return TN_ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
 }
 
-static ze_result_t find_driver(struct tn_ze_device *device)
+static tn_ze_result_t find_driver(struct tn_ze_device *device)
 {
-    ze_driver_properties_t vendor = { .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES };
-    ze_api_version_t version = ZE_API_VERSION_1_0;
-    ze_result_t error = zeDriverGetProperties(device->driver, &vendor);
-    if (error == ZE_RESULT_SUCCESS) error = zeDriverGetApiVersion(device->driver, &version);
-    device->lists_are_in_order = (int)version >= TN_ZE_API_VERSION_WITH_ORDER;
+    tn_ze_driver_properties_t vendor = { .stype = TN_ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES };
+    uint32_t version = TN_ZE_API_VERSION_1_0;
+    tn_ze_result_t error = device->ze.DriverGetProperties(device->driver, &vendor);
+    if (error == TN_ZE_RESULT_SUCCESS)
+        error = device->ze.DriverGetApiVersion(device->driver, &version);
+    device->lists_are_in_order = version >= TN_ZE_API_VERSION_WITH_ORDER;
     device->properties.driver_version = (int)vendor.driverVersion;
     device->properties.runtime_version = (int)version;
     return error;
@@ -297,9 +305,9 @@ static ze_result_t find_driver(struct tn_ze_device *device)
 /* Finds the root of a sub-device. The root of any other device is the device itself. */
 static void find_root(struct tn_ze_device *device)
 {
-    ze_device_handle_t root = NULL;
-    if (!device->newer.device_get_root ||
-        device->newer.device_get_root(device->handle, &root) != ZE_RESULT_SUCCESS)
+    tn_ze_device_handle_t root = NULL;
+    if (!device->ze.DeviceGetRootDevice ||
+        device->ze.DeviceGetRootDevice(device->handle, &root) != TN_ZE_RESULT_SUCCESS)
         return;
     device->root = root ? root : device->handle;
 }
@@ -308,13 +316,13 @@ static void find_root(struct tn_ze_device *device)
  * extension. NULL: the driver has neither. */
 static const void *relaxed_limits(const struct tn_ze_extensions *extensions)
 {
-    static const ze_relaxed_allocation_limits_exp_desc_t exp = {
-        .stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC,
-        .flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
+    static const tn_ze_relaxed_allocation_limits_exp_desc_t exp = {
+        .stype = TN_ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC,
+        .flags = TN_ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
     };
-    static const ze_relaxed_allocation_limits_exp_desc_t ext = {
-        .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC,
-        .flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
+    static const tn_ze_relaxed_allocation_limits_exp_desc_t ext = {
+        .stype = TN_ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC,
+        .flags = TN_ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
     };
     if (extensions->relaxed_limits_exp) return &exp;
     return extensions->relaxed_limits_ext ? &ext : NULL;
@@ -324,24 +332,24 @@ static const void *relaxed_limits(const struct tn_ze_extensions *extensions)
  * policy, but has them. */
 static tarn_backend_result find_extensions(struct tn_ze_device *device, bool wants_relaxed_limits)
 {
-    tarn_backend_result result = tn_ze_find_extensions(device->driver, &device->extensions);
+    tarn_backend_result result = tn_ze_find_extensions(device);
     if (result.status != TARN_STATUS_OK || !wants_relaxed_limits) return result;
     device->allocation_extension = relaxed_limits(&device->extensions);
     return device->allocation_extension ? result
-                                        : tn_ze_result(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+                                        : tn_ze_result(TN_ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
 }
 
-static ze_result_t find_properties(struct tn_ze_device *device, tarn_memory_kind kind)
+static tn_ze_result_t find_properties(struct tn_ze_device *device, tarn_memory_kind kind)
 {
-    ze_device_properties_t vendor = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
-    ze_result_t error = zeDeviceGetProperties(device->handle, &vendor);
+    tn_ze_device_properties_t vendor = { .stype = TN_ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
+    tn_ze_result_t error = device->ze.DeviceGetProperties(device->handle, &vendor);
     memcpy(device->name, vendor.name, sizeof device->name - 1);
 
     bool is_pinned = kind == TARN_MEMORY_KIND_PINNED;
     tarn_memory_info memory = { device->memory_bytes, 0 };
     if (is_pinned) memory = tn_system_memory_info();
-    device->spills_to_host =
-        kind == TARN_MEMORY_KIND_SHARED && (vendor.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) == 0;
+    device->spills_to_host = kind == TARN_MEMORY_KIND_SHARED &&
+                             (vendor.flags & TN_ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) == 0;
     if (device->spills_to_host) memory = tn_system_memory_with_device(memory);
     tarn_device_properties *properties = &device->properties;
     properties->device_name = device->name;
@@ -356,26 +364,26 @@ static ze_result_t find_properties(struct tn_ze_device *device, tarn_memory_kind
     return error;
 }
 
-static ze_result_t find_context(struct tn_ze_device *device, ze_context_handle_t given)
+static tn_ze_result_t find_context(struct tn_ze_device *device, tn_ze_context_handle_t given)
 {
     device->context = given;
     device->owns_context = !given;
-    if (given) return ZE_RESULT_SUCCESS;
-    const ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
-    return zeContextCreate(device->driver, &desc, &device->context);
+    if (given) return TN_ZE_RESULT_SUCCESS;
+    const tn_ze_context_desc_t desc = { .stype = TN_ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+    return device->ze.ContextCreate(device->driver, &desc, &device->context);
 }
 
 /* Asks for everything that needs no object of the vendor. */
 static tarn_backend_result find_out(struct tn_ze_device *device, tarn_memory_kind kind,
                                     bool wants_relaxed_limits)
 {
-    ze_result_t error = find_driver(device);
-    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    tn_ze_result_t error = find_driver(device);
+    if (error != TN_ZE_RESULT_SUCCESS) return tn_ze_result(error);
     tarn_backend_result result = find_extensions(device, wants_relaxed_limits);
     if (result.status != TARN_STATUS_OK) return result;
     error = find_memory(device);
-    if (error == ZE_RESULT_SUCCESS) error = find_properties(device, kind);
-    if (error == ZE_RESULT_SUCCESS) error = find_queue_group(device);
+    if (error == TN_ZE_RESULT_SUCCESS) error = find_properties(device, kind);
+    if (error == TN_ZE_RESULT_SUCCESS) error = find_queue_group(device);
     find_root(device);
     return tn_ze_result(error);
 }
@@ -387,7 +395,7 @@ static tarn_backend_result device_init(struct tn_ze_device *device, const struct
         .lifetime = tn_lifetime_begin(),
         .driver = place->driver,
         .handle = place->device,
-        .newer = place->newer,
+        .ze = place->ze,
     };
     tarn_backend_result result = find_out(device, kind, options->has_relaxed_limits);
     if (result.status != TARN_STATUS_OK) return result;
@@ -438,7 +446,7 @@ tarn_status tarn_ze_backend_open(int device, tarn_memory_kind kind, const tarn_z
     if (status == TARN_STATUS_OK) status = tn_ze_find_device(device, options->device, &place);
     if (status != TARN_STATUS_OK) return status;
     bool has;
-    tarn_backend_result result = tn_ze_result(find_kind(place.device, kind, &has));
+    tarn_backend_result result = tn_ze_result(find_kind(&place, kind, &has));
     if (result.status != TARN_STATUS_OK)
         return tn_backend_fail_open("Level Zero", device, result, NULL);
     if (!has) return tn_backend_fail_kind("Level Zero", device, kind);

@@ -11,7 +11,7 @@
 #define FOUR(x) x, x, x, x
 static struct tn_mutex list_locks[] = { FOUR(FOUR(TN_MUTEX_INIT)) };
 
-struct tn_mutex *tn_ze_list_lock(ze_command_list_handle_t list)
+struct tn_mutex *tn_ze_list_lock(tn_ze_command_list_handle_t list)
 {
     /* The lowest bits of addresses are alike. */
     uint64_t spread = (uint64_t)(uintptr_t)list * UINT64_C(0x9E3779B97F4A7C15);

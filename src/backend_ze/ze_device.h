@@ -2,12 +2,13 @@
 /*
  * ze_device: the state of an open Level Zero backend, shared by its files.
  *
+ *     ze_table.h     what the backend uses of Level Zero
  *     ze_backend.c   memory, device information, opening and closing
  *     ze_range.c     ranges of addresses, into which memory is mapped
  *     ze_stream.c    streams, events, data
  *     ze_status.c    status codes for the vendor's errors
  *     ze_record.c    recycles the vendor's events
- *     ze_driver.c    drivers and devices; functions that the loader may not have
+ *     ze_driver.c    drivers and devices
  *     ze_device.c    the locks of lists of commands
  *
  * Threads: two locks guard the fields that change while the backend is open. A list of commands has a
@@ -21,19 +22,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <level_zero/ze_api.h>
-
 #include "tarn/backend.h"
 
 #include "../backend_common/lifetime.h"
 #include "../base/sync.h"
-#include "ze_newer.h"
+#include "ze_table.h"
 
-/* A device, the driver that has it, and the loader's newer functions. */
+/* A device, the driver that has it, and the functions to call. */
 struct tn_ze_place {
-    ze_driver_handle_t driver;
-    ze_device_handle_t device;
-    struct tn_ze_newer newer;
+    struct tn_ze_table ze;
+    tn_ze_driver_handle_t driver;
+    tn_ze_device_handle_t device;
 };
 
 /* Extensions of the driver. */
@@ -50,7 +49,7 @@ struct tn_ze_extensions {
  */
 struct tn_ze_record {
     struct tn_ze_record *next; /* in the device's list of free or of retired records */
-    ze_event_handle_t event;
+    tn_ze_event_handle_t event;
     struct tn_ze_record *awaited; /* the record that a wait waits for, referenced; NULL: no wait */
     unsigned reference_count;
     bool is_submitted; /* to a list */
@@ -61,7 +60,7 @@ struct tn_ze_record {
 /* Records that were created together. */
 struct tn_ze_record_pool {
     struct tn_ze_record_pool *next;
-    ze_event_pool_handle_t pool; /* NULL with counter-based events, which need none */
+    tn_ze_event_pool_handle_t pool; /* NULL with counter-based events, which need none */
     unsigned capacity;
     unsigned count; /* of records that have an event */
     struct tn_ze_record records[];
@@ -80,7 +79,7 @@ struct tn_ze_records {
 struct tn_ze_mapping {
     uintptr_t start;
     size_t size_bytes;
-    ze_physical_mem_handle_t physical; /* NULL while a thread maps or unmaps it */
+    tn_ze_physical_mem_handle_t physical; /* NULL while a thread maps or unmaps it */
 };
 
 struct tn_ze_mappings {
@@ -92,26 +91,26 @@ struct tn_ze_mappings {
 /* A list that the backend created. */
 struct tn_ze_stream {
     struct tn_ze_stream *next;
-    ze_command_list_handle_t list;
+    tn_ze_command_list_handle_t list;
     struct tn_ze_record *end; /* kept to wait for the list, so that waiting needs no memory */
 };
 
 struct tn_ze_device {
     /* These do not change while the backend is open. */
     struct tn_lifetime lifetime;
-    ze_driver_handle_t driver;
-    ze_device_handle_t handle;
-    ze_device_handle_t root; /* of a sub-device; else the device itself; NULL: unknown */
-    ze_context_handle_t context;
+    struct tn_ze_table ze;
+    tn_ze_driver_handle_t driver;
+    tn_ze_device_handle_t handle;
+    tn_ze_device_handle_t root; /* of a sub-device; else the device itself; NULL: unknown */
+    tn_ze_context_handle_t context;
     bool owns_context;
-    char name[ZE_MAX_DEVICE_NAME];
+    char name[TN_ZE_MAX_DEVICE_NAME];
     tarn_device_properties properties;
     size_t memory_bytes;
     bool
         spills_to_host; /* SHARED memory that the device has no room for lies in the host's memory */
     struct tn_ze_extensions extensions;
     const void *allocation_extension; /* of each allocation; NULL: none */
-    struct tn_ze_newer newer;
     uint32_t queue_group;
     bool lists_are_in_order; /* else a barrier follows each command */
 
@@ -134,15 +133,15 @@ static inline bool tn_ze_is_over(const void *state)
 /* --- ze_device.c ------------------------------------------------------------------------------- */
 
 /* The lock of a list of commands, for all backends of the process. */
-struct tn_mutex *tn_ze_list_lock(ze_command_list_handle_t list);
+struct tn_mutex *tn_ze_list_lock(tn_ze_command_list_handle_t list);
 
 /* --- ze_status.c ------------------------------------------------------------------------------- */
 
-tarn_backend_result tn_ze_result(ze_result_t error);
+tarn_backend_result tn_ze_result(tn_ze_result_t error);
 
 /* Whether a newer function answers that the driver does not have it. A loader that wraps handles then
  * answers UNINITIALIZED, which otherwise means that the driver is unloaded. */
-bool tn_ze_is_lacking(ze_result_t error);
+bool tn_ze_is_lacking(tn_ze_result_t error);
 
 /* The loader's answer after it is unloaded. */
 tarn_backend_result tn_ze_unloading(void);
@@ -156,16 +155,16 @@ tarn_backend_result tn_ze_return(tarn_backend_result result);
 
 /* The answer of an operation that takes memory or addresses, after its arguments were checked. Too large
  * a size is OUT_OF_MEMORY. Any other fault that the vendor finds is not the caller's: VENDOR_ERROR. */
-tarn_backend_result tn_ze_result_of_acquire(ze_result_t error, tarn_memory_kind kind);
+tarn_backend_result tn_ze_result_of_acquire(tn_ze_result_t error, tarn_memory_kind kind);
 
 /* --- ze_driver.c ------------------------------------------------------------------------------- */
 
 /* Finds the device by its handle, or by its number if the handle is NULL. */
-tarn_status tn_ze_find_device(int number, ze_device_handle_t handle, struct tn_ze_place *place_out);
+tarn_status tn_ze_find_device(int number, tn_ze_device_handle_t handle,
+                              struct tn_ze_place *place_out);
 
 /* Asks the driver which extensions it has. For opening. */
-tarn_backend_result tn_ze_find_extensions(ze_driver_handle_t driver,
-                                          struct tn_ze_extensions *extensions_out);
+tarn_backend_result tn_ze_find_extensions(struct tn_ze_device *device);
 
 /* --- ze_range.c, in the order of the operations table; `state` is a tn_ze_device --------------- */
 
@@ -225,10 +224,13 @@ void tn_ze_record_unref(struct tn_ze_device *device, struct tn_ze_record *record
 tarn_backend_result tn_ze_record_renew(struct tn_ze_device *device, struct tn_ze_record *record);
 
 /* Puts the record at the end of the list. The device reaches it when all commands before are done. */
-tarn_backend_result tn_ze_record_submit(struct tn_ze_record *record, ze_command_list_handle_t list);
+tarn_backend_result tn_ze_record_submit(const struct tn_ze_device *device,
+                                        struct tn_ze_record *record,
+                                        tn_ze_command_list_handle_t list);
 
 /* Makes the list wait for a record. The caller may drop its reference when the call returns. */
-tarn_backend_result tn_ze_record_await(struct tn_ze_device *device, ze_command_list_handle_t list,
+tarn_backend_result tn_ze_record_await(struct tn_ze_device *device,
+                                       tn_ze_command_list_handle_t list,
                                        struct tn_ze_record *awaited);
 
 /* The first answers NOT_READY until the device has reached the record. The second waits until then. */

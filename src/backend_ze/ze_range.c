@@ -4,7 +4,7 @@
  *
  * Each mapping has a physical object of its own, mapped from its start: Intel's driver maps an object of
  * device memory only once, and takes no offset on devices with several tiles. A tarn_mapping is a
- * ze_physical_mem_handle_t. The driver chooses the page size by the requested size. The granularity is
+ * tn_ze_physical_mem_handle_t. The driver chooses the page size by the requested size. The granularity is
  * the page size of the largest requests.
  *
  * Intel's driver does not refuse to map over mapped memory, to unmap where nothing is mapped, or to
@@ -85,7 +85,7 @@ static tarn_status mapping_begin(struct tn_ze_device *device, const void *addres
 
 /* Completes the entry with its memory. NULL: removes the entry. */
 static void mapping_end(struct tn_ze_device *device, const void *address,
-                        ze_physical_mem_handle_t physical)
+                        tn_ze_physical_mem_handle_t physical)
 {
     tn_mutex_lock(&device->lock);
     struct tn_ze_mappings *mappings = &device->mappings;
@@ -102,7 +102,7 @@ static void mapping_end(struct tn_ze_device *device, const void *address,
 /* Claims the mapping with exactly this address, size and memory, so that no other thread unmaps it
  * meanwhile. False: there is no such mapping. */
 static bool mapping_take(struct tn_ze_device *device, const void *address, size_t size_bytes,
-                         ze_physical_mem_handle_t physical)
+                         tn_ze_physical_mem_handle_t physical)
 {
     tn_mutex_lock(&device->lock);
     const struct tn_ze_mappings *mappings = &device->mappings;
@@ -134,8 +134,9 @@ tarn_backend_result tn_ze_range_reserve(void *state, size_t size_bytes, void **a
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     void *address = NULL;
-    ze_result_t error = zeVirtualMemReserve(device->context, NULL, size_bytes, &address);
-    if (error == ZE_RESULT_SUCCESS) *address_out = address;
+    tn_ze_result_t error =
+        device->ze.VirtualMemReserve(device->context, NULL, size_bytes, &address);
+    if (error == TN_ZE_RESULT_SUCCESS) *address_out = address;
     return tn_ze_result_of_acquire(error, TARN_MEMORY_KIND_PINNED);
 }
 
@@ -147,42 +148,46 @@ tarn_backend_result tn_ze_range_release(void *state, void *address, size_t size_
     if (status == TARN_STATUS_OK && has_mappings(device, address, size_bytes))
         status = TARN_STATUS_INVALID_ARGUMENT;
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
-    return tn_ze_return(tn_ze_result(zeVirtualMemFree(device->context, address, size_bytes)));
+    return tn_ze_return(
+        tn_ze_result(device->ze.VirtualMemFree(device->context, address, size_bytes)));
 }
 
 /* --- mapping ----------------------------------------------------------------------------------- */
 
 /* Mapping also grants access, so no second call is needed. */
-static ze_result_t map_physical(const struct tn_ze_device *device, void *address, size_t size_bytes,
-                                ze_physical_mem_handle_t physical)
+static tn_ze_result_t map_physical(const struct tn_ze_device *device, void *address,
+                                   size_t size_bytes, tn_ze_physical_mem_handle_t physical)
 {
-    ze_result_t error = zeVirtualMemMap(device->context, address, size_bytes, physical, 0,
-                                        ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE);
+    tn_ze_result_t error = device->ze.VirtualMemMap(device->context, address, size_bytes, physical,
+                                                    0, TN_ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE);
     /* Intel's driver maps first and then makes the memory resident. If the second step fails, the memory
      * stays mapped. */
-    if (error != ZE_RESULT_SUCCESS) zeVirtualMemUnmap(device->context, address, size_bytes);
+    if (error != TN_ZE_RESULT_SUCCESS)
+        device->ze.VirtualMemUnmap(device->context, address, size_bytes);
     return error;
 }
 
 /* Whether the memory can be shared is settled when it is created. */
 static tarn_backend_result map(const struct tn_ze_device *device, void *address, size_t size_bytes,
-                               bool is_shareable, ze_physical_mem_handle_t *physical_out)
+                               bool is_shareable, tn_ze_physical_mem_handle_t *physical_out)
 {
-    const ze_external_memory_export_desc_t shareable = {
-        .stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC,
-        .flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD,
+    const tn_ze_external_memory_export_desc_t shareable = {
+        .stype = TN_ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC,
+        .flags = TN_ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD,
     };
-    ze_physical_mem_desc_t desc = {
-        .stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC,
+    tn_ze_physical_mem_desc_t desc = {
+        .stype = TN_ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC,
         .pNext = is_shareable ? &shareable : NULL,
         .size = size_bytes,
     };
-    ze_physical_mem_handle_t physical;
-    ze_result_t error = zePhysicalMemCreate(device->context, device->handle, &desc, &physical);
-    if (error != ZE_RESULT_SUCCESS) return tn_ze_result_of_acquire(error, TARN_MEMORY_KIND_DEVICE);
+    tn_ze_physical_mem_handle_t physical;
+    tn_ze_result_t error =
+        device->ze.PhysicalMemCreate(device->context, device->handle, &desc, &physical);
+    if (error != TN_ZE_RESULT_SUCCESS)
+        return tn_ze_result_of_acquire(error, TARN_MEMORY_KIND_DEVICE);
     error = map_physical(device, address, size_bytes, physical);
-    if (error != ZE_RESULT_SUCCESS) {
-        zePhysicalMemDestroy(device->context, physical);
+    if (error != TN_ZE_RESULT_SUCCESS) {
+        device->ze.PhysicalMemDestroy(device->context, physical);
         return tn_ze_result(error);
     }
     *physical_out = physical;
@@ -191,12 +196,12 @@ static tarn_backend_result map(const struct tn_ze_device *device, void *address,
 
 /* If the memory cannot be destroyed, it is mapped again, so that nothing has changed. */
 static tarn_backend_result unmap(const struct tn_ze_device *device, void *address,
-                                 size_t size_bytes, ze_physical_mem_handle_t physical)
+                                 size_t size_bytes, tn_ze_physical_mem_handle_t physical)
 {
-    ze_result_t error = zeVirtualMemUnmap(device->context, address, size_bytes);
-    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
-    error = zePhysicalMemDestroy(device->context, physical);
-    if (error != ZE_RESULT_SUCCESS) map_physical(device, address, size_bytes, physical);
+    tn_ze_result_t error = device->ze.VirtualMemUnmap(device->context, address, size_bytes);
+    if (error != TN_ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    error = device->ze.PhysicalMemDestroy(device->context, physical);
+    if (error != TN_ZE_RESULT_SUCCESS) map_physical(device, address, size_bytes, physical);
     return tn_ze_result(error);
 }
 
@@ -208,7 +213,7 @@ static tarn_backend_result range_map(struct tn_ze_device *device, void *address,
     if (status == TARN_STATUS_OK) status = mapping_begin(device, address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
-    ze_physical_mem_handle_t physical = NULL;
+    tn_ze_physical_mem_handle_t physical = NULL;
     tarn_backend_result result = map(device, address, size_bytes, is_shareable, &physical);
     mapping_end(device, address, physical);
     if (result.status == TARN_STATUS_OK) *mapping_out = physical;
@@ -252,21 +257,23 @@ tarn_backend_result tn_ze_range_map_shareable(void *state, void *address, size_t
 }
 
 /* Asks the driver for the file descriptor. A driver that cannot share does not write it. */
-static ze_result_t find_descriptor(const struct tn_ze_device *device,
-                                   ze_physical_mem_handle_t physical, int *file_descriptor_out)
+static tn_ze_result_t find_descriptor(const struct tn_ze_device *device,
+                                      tn_ze_physical_mem_handle_t physical,
+                                      int *file_descriptor_out)
 {
-    ze_external_memory_export_fd_t shared = {
-        .stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD,
-        .flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD,
+    tn_ze_external_memory_export_fd_t shared = {
+        .stype = TN_ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD,
+        .flags = TN_ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD,
         .fd = -1,
     };
-    struct tn_ze_physical_mem_properties properties = {
-        .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_PHYSICAL_MEM_PROPERTIES,
+    tn_ze_physical_mem_properties_t properties = {
+        .stype = TN_ZE_STRUCTURE_TYPE_PHYSICAL_MEM_PROPERTIES,
         .pNext = &shared,
     };
-    ze_result_t error =
-        device->newer.physical_get_properties(device->context, physical, &properties);
-    if (error == ZE_RESULT_SUCCESS && shared.fd < 0) error = ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    tn_ze_result_t error =
+        device->ze.PhysicalMemGetProperties(device->context, physical, &properties);
+    if (error == TN_ZE_RESULT_SUCCESS && shared.fd < 0)
+        error = TN_ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     *file_descriptor_out = shared.fd;
     return error;
 }
@@ -280,8 +287,8 @@ tarn_backend_result tn_ze_range_export(void *state, void *address, size_t size_b
                                                        file_descriptor_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     int file_descriptor;
-    ze_result_t error = find_descriptor(device, mapping, &file_descriptor);
-    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    tn_ze_result_t error = find_descriptor(device, mapping, &file_descriptor);
+    if (error != TN_ZE_RESULT_SUCCESS) return tn_ze_result(error);
     int copy = fcntl(file_descriptor, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, errno, "errno" };
     *file_descriptor_out = copy;
@@ -299,9 +306,9 @@ static size_t page_bytes(const struct tn_ze_device *device)
     size_t largest_bytes = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size_t bytes = 0;
-        ze_result_t error =
-            zeVirtualMemQueryPageSize(device->context, device->handle, sizes[i], &bytes);
-        if (error != ZE_RESULT_SUCCESS || !tn_is_power_of_two(bytes)) return 0;
+        tn_ze_result_t error =
+            device->ze.VirtualMemQueryPageSize(device->context, device->handle, sizes[i], &bytes);
+        if (error != TN_ZE_RESULT_SUCCESS || !tn_is_power_of_two(bytes)) return 0;
         largest_bytes = tn_max(largest_bytes, bytes);
     }
     return largest_bytes;
@@ -312,19 +319,20 @@ static size_t page_bytes(const struct tn_ze_device *device)
 static bool can_map(const struct tn_ze_device *device, size_t size_bytes, bool is_shareable)
 {
     void *address;
-    ze_physical_mem_handle_t physical = NULL;
+    tn_ze_physical_mem_handle_t physical = NULL;
     int file_descriptor;
-    if (zeVirtualMemReserve(device->context, NULL, size_bytes, &address) != ZE_RESULT_SUCCESS)
+    if (device->ze.VirtualMemReserve(device->context, NULL, size_bytes, &address) !=
+        TN_ZE_RESULT_SUCCESS)
         return false;
     bool is_mapped =
         map(device, address, size_bytes, is_shareable, &physical).status == TARN_STATUS_OK;
     bool is_good =
-        is_mapped &&
-        (!is_shareable || find_descriptor(device, physical, &file_descriptor) == ZE_RESULT_SUCCESS);
+        is_mapped && (!is_shareable ||
+                      find_descriptor(device, physical, &file_descriptor) == TN_ZE_RESULT_SUCCESS);
     if (is_mapped && unmap(device, address, size_bytes, physical).status != TARN_STATUS_OK)
         return false;
-    ze_result_t error = zeVirtualMemFree(device->context, address, size_bytes);
-    return is_good && error == ZE_RESULT_SUCCESS;
+    tn_ze_result_t error = device->ze.VirtualMemFree(device->context, address, size_bytes);
+    return is_good && error == TN_ZE_RESULT_SUCCESS;
 }
 
 /* Any failure means that there are no ranges, or that they cannot be shared. */
@@ -335,5 +343,5 @@ void tn_ze_find_ranges(struct tn_ze_device *device)
     if (granularity_bytes == 0 || !can_map(device, granularity_bytes, false)) return;
     device->properties.range_granularity_bytes = granularity_bytes;
     device->properties.has_shareable_ranges =
-        device->newer.physical_get_properties && can_map(device, granularity_bytes, true);
+        device->ze.PhysicalMemGetProperties && can_map(device, granularity_bytes, true);
 }

@@ -46,48 +46,48 @@ enum {
 
 static bool is_counter_based(const struct tn_ze_device *device)
 {
-    return device->newer.event_counter_based_create != NULL;
+    return device->ze.EventCounterBasedCreate != NULL;
 }
 
 /* --- making ------------------------------------------------------------------------------------ */
 
 /* The host and other lists see what the device wrote before. */
-#define SIGNAL_SCOPE ((ze_event_scope_flags_t)ZE_EVENT_SCOPE_FLAG_HOST)
-#define WAIT_SCOPE   ((ze_event_scope_flags_t)ZE_EVENT_SCOPE_FLAG_DEVICE)
+#define SIGNAL_SCOPE TN_ZE_EVENT_SCOPE_FLAG_HOST
+#define WAIT_SCOPE   TN_ZE_EVENT_SCOPE_FLAG_DEVICE
 
-static ze_result_t event_create(struct tn_ze_device *device, ze_event_pool_handle_t pool,
-                                unsigned index, ze_event_handle_t *event_out)
+static tn_ze_result_t event_create(struct tn_ze_device *device, tn_ze_event_pool_handle_t pool,
+                                   unsigned index, tn_ze_event_handle_t *event_out)
 {
     if (is_counter_based(device)) {
-        const struct tn_ze_event_counter_based_desc desc = {
-            .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_DESC,
+        const tn_ze_event_counter_based_desc_t desc = {
+            .stype = TN_ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_DESC,
             .flags = TN_ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE |
                      TN_ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE,
             .signal = SIGNAL_SCOPE,
             .wait = WAIT_SCOPE,
         };
-        return device->newer.event_counter_based_create(device->context, device->handle, &desc,
-                                                        event_out);
+        return device->ze.EventCounterBasedCreate(device->context, device->handle, &desc,
+                                                  event_out);
     }
-    const ze_event_desc_t desc = {
-        .stype = ZE_STRUCTURE_TYPE_EVENT_DESC,
+    const tn_ze_event_desc_t desc = {
+        .stype = TN_ZE_STRUCTURE_TYPE_EVENT_DESC,
         .index = index,
         .signal = SIGNAL_SCOPE,
         .wait = WAIT_SCOPE,
     };
-    return zeEventCreate(pool, &desc, event_out);
+    return device->ze.EventCreate(pool, &desc, event_out);
 }
 
-static ze_result_t pool_create(struct tn_ze_device *device, unsigned capacity,
-                               ze_event_pool_handle_t *pool_out)
+static tn_ze_result_t pool_create(struct tn_ze_device *device, unsigned capacity,
+                                  tn_ze_event_pool_handle_t *pool_out)
 {
-    if (is_counter_based(device)) return ZE_RESULT_SUCCESS;
-    const ze_event_pool_desc_t desc = {
-        .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
-        .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
+    if (is_counter_based(device)) return TN_ZE_RESULT_SUCCESS;
+    const tn_ze_event_pool_desc_t desc = {
+        .stype = TN_ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
+        .flags = TN_ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
         .count = capacity,
     };
-    return zeEventPoolCreate(device->context, &desc, 1, &device->handle, pool_out);
+    return device->ze.EventPoolCreate(device->context, &desc, 1, &device->handle, pool_out);
 }
 
 /* Each pool is as large as all earlier pools together, within limits. */
@@ -100,8 +100,8 @@ static tarn_backend_result pool_add_locked(struct tn_ze_device *device)
         tn_host_memory_alloc_zeroed(sizeof *pool + capacity * sizeof *pool->records);
     if (!pool) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     pool->capacity = capacity;
-    ze_result_t error = pool_create(device, capacity, &pool->pool);
-    if (error != ZE_RESULT_SUCCESS) {
+    tn_ze_result_t error = pool_create(device, capacity, &pool->pool);
+    if (error != TN_ZE_RESULT_SUCCESS) {
         tn_host_memory_free(pool);
         return tn_ze_result(error);
     }
@@ -120,8 +120,8 @@ static tarn_backend_result record_make_locked(struct tn_ze_device *device,
     }
     struct tn_ze_record_pool *pool = records->pools;
     struct tn_ze_record *record = &pool->records[pool->count];
-    ze_result_t error = event_create(device, pool->pool, pool->count, &record->event);
-    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    tn_ze_result_t error = event_create(device, pool->pool, pool->count, &record->event);
+    if (error != TN_ZE_RESULT_SUCCESS) return tn_ze_result(error);
     pool->count++;
     records->total_count++;
     *record_out = record;
@@ -172,7 +172,7 @@ static void reclaim_locked(struct tn_ze_device *device)
     records->retired_count = 0;
     while (record) {
         struct tn_ze_record *next = record->next;
-        if (zeEventQueryStatus(record->event) == ZE_RESULT_SUCCESS) {
+        if (device->ze.EventQueryStatus(record->event) == TN_ZE_RESULT_SUCCESS) {
             if (record->awaited) record->awaited->is_done = true;
             record_unref_locked(device, record_free_locked(device, record));
         } else {
@@ -205,8 +205,8 @@ static tarn_backend_result record_find_locked(struct tn_ze_device *device,
 static tarn_backend_result record_reset(struct tn_ze_device *device, struct tn_ze_record *record)
 {
     if (record->is_used && !is_counter_based(device)) {
-        ze_result_t error = zeEventHostReset(record->event);
-        if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+        tn_ze_result_t error = device->ze.EventHostReset(record->event);
+        if (error != TN_ZE_RESULT_SUCCESS) return tn_ze_result(error);
     }
     record->is_used = false;
     return TARN_BACKEND_RESULT_OK;
@@ -253,29 +253,34 @@ tarn_backend_result tn_ze_record_renew(struct tn_ze_device *device, struct tn_ze
 
 /* --- use --------------------------------------------------------------------------------------- */
 
-static tarn_backend_result append_barrier(ze_command_list_handle_t list,
-                                          ze_event_handle_t signalled, ze_event_handle_t awaited)
+static tarn_backend_result append_barrier(const struct tn_ze_device *device,
+                                          tn_ze_command_list_handle_t list,
+                                          tn_ze_event_handle_t signalled,
+                                          tn_ze_event_handle_t awaited)
 {
     struct tn_mutex *lock = tn_ze_list_lock(list);
     tn_mutex_lock(lock);
-    ze_result_t error =
-        zeCommandListAppendBarrier(list, signalled, awaited ? 1 : 0, awaited ? &awaited : NULL);
+    tn_ze_result_t error = device->ze.CommandListAppendBarrier(list, signalled, awaited ? 1 : 0,
+                                                               awaited ? &awaited : NULL);
     tn_mutex_unlock(lock);
     return tn_ze_result(error);
 }
 
-tarn_backend_result tn_ze_record_submit(struct tn_ze_record *record, ze_command_list_handle_t list)
+tarn_backend_result tn_ze_record_submit(const struct tn_ze_device *device,
+                                        struct tn_ze_record *record,
+                                        tn_ze_command_list_handle_t list)
 {
     TN_ASSERT(!record->is_submitted);
-    tarn_backend_result result = append_barrier(list, record->event, NULL);
+    tarn_backend_result result = append_barrier(device, list, record->event, NULL);
     record->is_submitted = result.status == TARN_STATUS_OK;
     return result;
 }
 
-tarn_backend_result tn_ze_record_await(struct tn_ze_device *device, ze_command_list_handle_t list,
+tarn_backend_result tn_ze_record_await(struct tn_ze_device *device,
+                                       tn_ze_command_list_handle_t list,
                                        struct tn_ze_record *awaited)
 {
-    if (is_counter_based(device)) return append_barrier(list, NULL, awaited->event);
+    if (is_counter_based(device)) return append_barrier(device, list, NULL, awaited->event);
     struct tn_ze_record *wait = NULL;
     tarn_backend_result result = tn_ze_record_take(device, &wait);
     if (!wait) return result;
@@ -284,7 +289,7 @@ tarn_backend_result tn_ze_record_await(struct tn_ze_device *device, ze_command_l
     awaited->reference_count++;
     tn_mutex_unlock(&device->lock);
     wait->awaited = awaited;
-    result = append_barrier(list, wait->event, awaited->event);
+    result = append_barrier(device, list, wait->event, awaited->event);
     wait->is_submitted = result.status == TARN_STATUS_OK;
     tn_ze_record_unref(device, wait);
     return result;
@@ -299,9 +304,9 @@ static bool is_done(struct tn_ze_device *device, const struct tn_ze_record *reco
 }
 
 static tarn_backend_result note_answer(struct tn_ze_device *device, struct tn_ze_record *record,
-                                       ze_result_t error)
+                                       tn_ze_result_t error)
 {
-    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    if (error != TN_ZE_RESULT_SUCCESS) return tn_ze_result(error);
     tn_mutex_lock(&device->lock);
     record->is_done = true;
     tn_mutex_unlock(&device->lock);
@@ -311,14 +316,14 @@ static tarn_backend_result note_answer(struct tn_ze_device *device, struct tn_ze
 tarn_backend_result tn_ze_record_query(struct tn_ze_device *device, struct tn_ze_record *record)
 {
     if (is_done(device, record)) return TARN_BACKEND_RESULT_OK;
-    return note_answer(device, record, zeEventQueryStatus(record->event));
+    return note_answer(device, record, device->ze.EventQueryStatus(record->event));
 }
 
 tarn_backend_result tn_ze_record_synchronize(struct tn_ze_device *device,
                                              struct tn_ze_record *record)
 {
     if (is_done(device, record)) return TARN_BACKEND_RESULT_OK;
-    return note_answer(device, record, zeEventHostSynchronize(record->event, UINT64_MAX));
+    return note_answer(device, record, device->ze.EventHostSynchronize(record->event, UINT64_MAX));
 }
 
 /* --- life -------------------------------------------------------------------------------------- */
@@ -327,14 +332,14 @@ tarn_backend_result tn_ze_record_synchronize(struct tn_ze_device *device,
 tarn_backend_result tn_ze_records_init(struct tn_ze_device *device)
 {
     struct tn_ze_record *record = NULL;
-    if (!device->lists_are_in_order) device->newer.event_counter_based_create = NULL;
+    if (!device->lists_are_in_order) device->ze.EventCounterBasedCreate = NULL;
     if (!is_counter_based(device)) return TARN_BACKEND_RESULT_OK;
     tarn_backend_result result = tn_ze_record_take(device, &record);
     if (record) {
         tn_ze_record_unref(device, record);
     } else if (result.vendor_code != 0) {
         tn_ze_records_fini(device, true);
-        device->newer.event_counter_based_create = NULL;
+        device->ze.EventCounterBasedCreate = NULL;
         result = TARN_BACKEND_RESULT_OK;
     }
     return result;
@@ -345,11 +350,11 @@ bool tn_ze_records_need_lists(const struct tn_ze_device *device)
     return is_counter_based(device);
 }
 
-static void pool_empty(const struct tn_ze_record_pool *pool)
+static void pool_empty(const struct tn_ze_device *device, const struct tn_ze_record_pool *pool)
 {
     for (unsigned i = 0; i < pool->count; i++)
-        zeEventDestroy(pool->records[i].event);
-    if (pool->pool) zeEventPoolDestroy(pool->pool);
+        device->ze.EventDestroy(pool->records[i].event);
+    if (pool->pool) device->ze.EventPoolDestroy(pool->pool);
 }
 
 void tn_ze_records_fini(struct tn_ze_device *device, bool gives_events_back)
@@ -358,7 +363,7 @@ void tn_ze_records_fini(struct tn_ze_device *device, bool gives_events_back)
     while (records->pools) {
         struct tn_ze_record_pool *pool = records->pools;
         records->pools = pool->next;
-        if (gives_events_back) pool_empty(pool);
+        if (gives_events_back) pool_empty(device, pool);
         tn_host_memory_free(pool);
     }
 }

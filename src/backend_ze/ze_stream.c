@@ -2,7 +2,7 @@
 /*
  * ze_stream: streams and events of one device, and data in their order.
  *
- * A tarn_stream is a ze_command_list_handle_t: an immediate list, whose commands run when they are
+ * A tarn_stream is a tn_ze_command_list_handle_t: an immediate list, whose commands run when they are
  * appended, one after the other. Level Zero 1.4 has no call that waits for a list. Later versions have
  * one, but two threads may not make it at once. So the backend puts a record at the end of the list and
  * waits for the record.
@@ -30,24 +30,24 @@ struct tn_ze_event {
 
 /* --- lists ------------------------------------------------------------------------------------- */
 
-static ze_command_list_handle_t list_of(const struct tn_ze_device *device, tarn_stream stream)
+static tn_ze_command_list_handle_t list_of(const struct tn_ze_device *device, tarn_stream stream)
 {
-    return stream ? (ze_command_list_handle_t)stream : device->default_stream.list;
+    return stream ? (tn_ze_command_list_handle_t)stream : device->default_stream.list;
 }
 
 /* Intel's driver reads the handle also when it fails, so it must be initialised. */
-static ze_result_t list_create(const struct tn_ze_device *device, bool is_in_order,
-                               ze_command_list_handle_t *list_out)
+static tn_ze_result_t list_create(const struct tn_ze_device *device, bool is_in_order,
+                                  tn_ze_command_list_handle_t *list_out)
 {
-    const ze_command_queue_desc_t desc = {
-        .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
+    const tn_ze_command_queue_desc_t desc = {
+        .stype = TN_ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
         .ordinal = device->queue_group,
         .flags = is_in_order ? TN_ZE_COMMAND_QUEUE_FLAG_IN_ORDER : 0,
-        .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
-        .priority = ZE_COMMAND_QUEUE_PRIORITY_NORMAL,
+        .mode = TN_ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
+        .priority = TN_ZE_COMMAND_QUEUE_PRIORITY_NORMAL,
     };
     *list_out = NULL;
-    return zeCommandListCreateImmediate(device->context, device->handle, &desc, list_out);
+    return device->ze.CommandListCreateImmediate(device->context, device->handle, &desc, list_out);
 }
 
 /* --- streams ----------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static tarn_backend_result stream_finish(struct tn_ze_device *device, struct tn_
 {
     tarn_backend_result result = tn_ze_record_renew(device, stream->end);
     if (result.status != TARN_STATUS_OK) return result;
-    result = tn_ze_record_submit(stream->end, stream->list);
+    result = tn_ze_record_submit(device, stream->end, stream->list);
     if (result.status != TARN_STATUS_OK) return result;
     return tn_ze_record_synchronize(device, stream->end);
 }
@@ -113,7 +113,7 @@ tarn_backend_result tn_ze_stream_create(void *state, tarn_stream *stream_out)
 
 /* The link that points to the stream with that list of commands, or the last link, which is NULL. */
 static struct tn_ze_stream **stream_link_locked(struct tn_ze_device *device,
-                                                ze_command_list_handle_t list)
+                                                tn_ze_command_list_handle_t list)
 {
     struct tn_ze_stream **link = &device->default_stream.next;
     while (*link && (*link)->list != list)
@@ -150,7 +150,8 @@ static tarn_backend_result stream_destroy_locked(struct tn_ze_device *device,
         stream_keep_locked(device, link);
         return worked;
     }
-    tarn_backend_result destroyed = tn_ze_return(tn_ze_result(zeCommandListDestroy(stream->list)));
+    tarn_backend_result destroyed =
+        tn_ze_return(tn_ze_result(device->ze.CommandListDestroy(stream->list)));
     if (destroyed.status != TARN_STATUS_OK) return destroyed;
     *link = stream->next;
     tn_ze_record_unref(device, stream->end);
@@ -177,13 +178,14 @@ tarn_backend_result tn_ze_stream_check(void *state, tarn_stream stream)
 {
     const struct tn_ze_device *device = state;
     if (tn_ze_is_over(state)) return tn_ze_refusal(state);
-    ze_device_handle_t other, root = NULL;
-    if (!stream || !device->newer.list_get_device || !device->root) return TARN_BACKEND_RESULT_OK;
-    ze_result_t error = device->newer.list_get_device(stream, &other);
+    tn_ze_device_handle_t other, root = NULL;
+    if (!stream || !device->ze.CommandListGetDeviceHandle || !device->root)
+        return TARN_BACKEND_RESULT_OK;
+    tn_ze_result_t error = device->ze.CommandListGetDeviceHandle(stream, &other);
     if (tn_ze_is_lacking(error)) return TARN_BACKEND_RESULT_OK;
-    if (error != ZE_RESULT_SUCCESS || other == device->handle) return tn_ze_result(error);
-    error = device->newer.device_get_root(other, &root);
-    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    if (error != TN_ZE_RESULT_SUCCESS || other == device->handle) return tn_ze_result(error);
+    error = device->ze.DeviceGetRootDevice(other, &root);
+    if (error != TN_ZE_RESULT_SUCCESS) return tn_ze_result(error);
     bool is_same = (root ? root : other) == device->root;
     return tn_backend_result(is_same ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT);
 }
@@ -195,7 +197,7 @@ tarn_backend_result tn_ze_stream_synchronize(void *state, tarn_stream stream)
     if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     tarn_backend_result result = tn_ze_record_take(device, &end);
     if (result.status != TARN_STATUS_OK) return result;
-    result = tn_ze_record_submit(end, list_of(device, stream));
+    result = tn_ze_record_submit(device, end, list_of(device, stream));
     if (result.status == TARN_STATUS_OK) result = tn_ze_record_synchronize(device, end);
     tn_ze_record_unref(device, end);
     return result;
@@ -255,7 +257,7 @@ tarn_backend_result tn_ze_event_record(void *state, tarn_event event, tarn_strea
     tarn_backend_result result = tn_ze_record_take(device, &record);
     if (result.status != TARN_STATUS_OK) return result;
 
-    result = tn_ze_record_submit(record, list_of(device, stream));
+    result = tn_ze_record_submit(device, record, list_of(device, stream));
     if (result.status == TARN_STATUS_OK) {
         tn_mutex_lock(&device->lock);
         struct tn_ze_record *before = recorded->record;
@@ -292,11 +294,11 @@ tarn_backend_result tn_ze_event_synchronize(void *state, tarn_event event)
 /* --- data -------------------------------------------------------------------------------------- */
 
 /* Ends an append that answered `error`. Under the list's lock. */
-static ze_result_t end_command_locked(const struct tn_ze_device *device,
-                                      ze_command_list_handle_t list, ze_result_t error)
+static tn_ze_result_t end_command_locked(const struct tn_ze_device *device,
+                                         tn_ze_command_list_handle_t list, tn_ze_result_t error)
 {
-    if (error != ZE_RESULT_SUCCESS || device->lists_are_in_order) return error;
-    return zeCommandListAppendBarrier(list, NULL, 0, NULL);
+    if (error != TN_ZE_RESULT_SUCCESS || device->lists_are_in_order) return error;
+    return device->ze.CommandListAppendBarrier(list, NULL, 0, NULL);
 }
 
 tarn_backend_result tn_ze_fill(void *state, void *address, unsigned char value, size_t size_bytes,
@@ -307,11 +309,11 @@ tarn_backend_result tn_ze_fill(void *state, void *address, unsigned char value, 
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
     if (!address) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
 
-    ze_command_list_handle_t list = list_of(device, stream);
+    tn_ze_command_list_handle_t list = list_of(device, stream);
     struct tn_mutex *lock = tn_ze_list_lock(list);
     tn_mutex_lock(lock);
-    ze_result_t error = zeCommandListAppendMemoryFill(list, address, &value, sizeof value,
-                                                      size_bytes, NULL, 0, NULL);
+    tn_ze_result_t error = device->ze.CommandListAppendMemoryFill(
+        list, address, &value, sizeof value, size_bytes, NULL, 0, NULL);
     error = end_command_locked(device, list, error);
     tn_mutex_unlock(lock);
     return tn_ze_result(error);
@@ -325,11 +327,11 @@ tarn_backend_result tn_ze_copy(void *state, void *destination, const void *sourc
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
     if (!destination || !source) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
 
-    ze_command_list_handle_t list = list_of(device, stream);
+    tn_ze_command_list_handle_t list = list_of(device, stream);
     struct tn_mutex *lock = tn_ze_list_lock(list);
     tn_mutex_lock(lock);
-    ze_result_t error =
-        zeCommandListAppendMemoryCopy(list, destination, source, size_bytes, NULL, 0, NULL);
+    tn_ze_result_t error = device->ze.CommandListAppendMemoryCopy(list, destination, source,
+                                                                  size_bytes, NULL, 0, NULL);
     error = end_command_locked(device, list, error);
     tn_mutex_unlock(lock);
     return tn_ze_result(error);
@@ -339,13 +341,13 @@ tarn_backend_result tn_ze_copy(void *state, void *destination, const void *sourc
 
 /* Creates the default stream's list, which shows whether lists can run in order. The driver may be too old,
  * and the validation layer of the 1.8 loader refuses flags that are newer than itself. */
-static ze_result_t first_list_create(struct tn_ze_device *device,
-                                     ze_command_list_handle_t *list_out)
+static tn_ze_result_t first_list_create(struct tn_ze_device *device,
+                                        tn_ze_command_list_handle_t *list_out)
 {
     if (device->lists_are_in_order) {
-        ze_result_t error = list_create(device, true, list_out);
-        if (error != ZE_RESULT_ERROR_INVALID_ENUMERATION &&
-            error != ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION)
+        tn_ze_result_t error = list_create(device, true, list_out);
+        if (error != TN_ZE_RESULT_ERROR_INVALID_ENUMERATION &&
+            error != TN_ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION)
             return error;
         device->lists_are_in_order = false;
     }
@@ -355,13 +357,13 @@ static ze_result_t first_list_create(struct tn_ze_device *device,
 tarn_backend_result tn_ze_streams_init(struct tn_ze_device *device)
 {
     struct tn_ze_stream *stream = &device->default_stream;
-    ze_result_t error = first_list_create(device, &stream->list);
-    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    tn_ze_result_t error = first_list_create(device, &stream->list);
+    if (error != TN_ZE_RESULT_SUCCESS) return tn_ze_result(error);
     tarn_backend_result result = tn_ze_records_init(device);
     if (result.status == TARN_STATUS_OK) result = tn_ze_record_take(device, &stream->end);
     if (result.status != TARN_STATUS_OK) {
         tn_ze_records_fini(device, true);
-        zeCommandListDestroy(stream->list);
+        device->ze.CommandListDestroy(stream->list);
     }
     return result;
 }
@@ -384,7 +386,7 @@ static void streams_fini(struct tn_ze_device *device, struct tn_ze_stream *first
     while (first) {
         struct tn_ze_stream *stream = first;
         first = stream->next;
-        if (is_over) zeCommandListDestroy(stream->list);
+        if (is_over) device->ze.CommandListDestroy(stream->list);
         if (stream != &device->default_stream) tn_host_memory_free(stream);
     }
 }
@@ -402,8 +404,8 @@ bool tn_ze_streams_fini(struct tn_ze_device *device)
 
 tarn_backend_result tn_ze_streams_finish(struct tn_ze_device *device)
 {
-    if (device->newer.device_synchronize) {
-        ze_result_t error = device->newer.device_synchronize(device->handle);
+    if (device->ze.DeviceSynchronize) {
+        tn_ze_result_t error = device->ze.DeviceSynchronize(device->handle);
         if (!tn_ze_is_lacking(error)) return tn_ze_result(error);
     }
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
