@@ -25,7 +25,7 @@ enum {
 #define API_VERSION_OLD ZE_MAKE_VERSION(1, 4)
 #define API_VERSION_NEW ZE_MAKE_VERSION(1, 15)
 
-static bool is_initialised;
+static _Atomic bool is_initialised;
 static int drivers[DEVICES_MAX]; /* their addresses are the handles */
 
 /* --- what the driver has ------------------------------------------------------------------------ */
