@@ -15,6 +15,7 @@
 #include "allocators/allocator_list.h"
 #include "common/interrupt.h"
 #include "common/progress.h"
+#include "measuring/family.h"
 #include "measuring/measure.h"
 #include "reporting/report_csv.h"
 #include "reporting/report_json.h"
@@ -64,25 +65,30 @@ static void compare_with_one_thread(struct tn_result *results, size_t count, str
         results[i].one_thread_pairs_per_s = one->pairs_per_s[i];
 }
 
-static bool write_results(const struct files *files, const struct tn_result *results, size_t count)
+static bool write_results(const struct files *files, const struct tn_result *results,
+                          size_t draw_count, size_t count)
 {
     struct tn_reason reason;
-    if (files->csv) tn_report_csv_add(files->csv, results, count);
-    if (!files->json || tn_report_json_add(files->json, results, count, &reason)) return true;
+    if (files->csv) tn_report_csv_add(files->csv, results, draw_count * count);
+    if (!files->json || tn_report_json_add(files->json, results, draw_count, count, &reason))
+        return true;
     tn_reason_print(&reason);
     return false;
 }
 
-/* Reports the results of one workload. */
-static bool report(struct tn_result *results, const struct tn_options *options,
+/* Reports the results of one workload, or of the draws of a family. */
+static bool report(struct tn_result *results, size_t draw_count, const struct tn_options *options,
                    struct one_thread *one, const struct files *files)
 {
     size_t count = options->allocator_count;
     compare_with_one_thread(results, count, one);
-    tn_report_table_add(results, count, options->repetitions);
-    bool is_ok = print_failures(results, count);
-    is_ok = write_results(files, results, count) && is_ok;
-    tn_results_fini(results, count);
+    if (results[0].workload->family)
+        tn_report_table_add_family(results, draw_count, count);
+    else
+        tn_report_table_add(results, count, options->repetitions);
+    bool is_ok = print_failures(results, draw_count * count);
+    is_ok = write_results(files, results, draw_count, count) && is_ok;
+    tn_results_fini(results, draw_count * count);
     return is_ok;
 }
 
@@ -102,8 +108,11 @@ static bool measure_together(const struct tn_workload *workloads, size_t workloa
     }
     bool is_ok = true;
     size_t begun_count = tn_measure(workloads, workload_count, options, machine, results);
-    for (size_t i = 0; i < begun_count; i++)
-        is_ok = report(&results[i * options->allocator_count], options, one, files) && is_ok;
+    for (size_t i = 0, draw_count = 0; i < begun_count; i += draw_count) {
+        draw_count = tn_family_count_draws(&workloads[i], begun_count - i);
+        is_ok = report(&results[i * options->allocator_count], draw_count, options, one, files) &&
+                is_ok;
+    }
     free(results);
     return is_ok;
 }
@@ -144,8 +153,7 @@ static bool measure_all(const struct tn_workload_list *workloads, const struct t
     for (size_t i = 0; i < workloads->count && !tn_interrupt_is_wanted(); i += count) {
         const struct tn_workload *workload = &workloads->items[i];
         count = tn_measure_count_together(workload, workloads->count - i);
-        if (i == 0 || workload->method != workload[-1].method)
-            tn_report_table_head(workload->method);
+        tn_report_table_head(workload, i > 0 ? &workload[-1] : NULL);
         tn_progress_set_place(i, count, workloads->count);
         is_ok = measure_together(workload, count, options, machine, &one, files) && is_ok;
     }

@@ -2,6 +2,7 @@
 /* measure_faithful: what the allocators cost in a recorded program's own threads, on its own streams. */
 #include "measure_faithful.h"
 
+#include "../allocators/late_backend.h"
 #include "../allocators/plain_host_backend.h"
 #include "../playing/faithful_team.h"
 
@@ -18,7 +19,8 @@ struct stage {
 
 /* One allocator. */
 struct own {
-    void *state; /* the allocator's */
+    void *state;       /* the allocator's */
+    tarn_backend late; /* that it is opened on, if the device is to be behind */
     struct tn_faithful_team *team;
     double clocked_ns; /* in recorded time: of all calls so far */
 };
@@ -93,8 +95,13 @@ static bool open_run(struct tn_run *run)
 {
     struct own *own = run->own;
     const struct stage *stage = run->stage;
+    struct tn_allocator_settings settings = stage->settings;
     struct tn_reason why;
-    tarn_status status = run->result->allocator->open(&stage->settings, &own->state, &why);
+    if (run->workload->lag_bytes > 0) {
+        own->late = tn_late_backend_begin(&stage->streams_from, run->workload->lag_bytes);
+        settings.backend = &own->late;
+    }
+    tarn_status status = run->result->allocator->open(&settings, &own->state, &why);
     if (status == TARN_STATUS_OK) return true;
     tn_result_set_unopened(run->result, status, &why);
     return false;
@@ -179,10 +186,18 @@ static void play_first(struct tn_run *run)
         run->result->allocator->get_usage(own->state, &run->result->usage);
 }
 
+/* Threads of a pattern may hold more in later passes: in the first none meets another. */
 static void play_last(struct tn_run *run)
 {
+    const struct own *own = run->own;
     const struct stage *stage = run->stage;
-    if (!run->is_harness) play_verified(run, stage->wanted);
+    if (run->is_harness) return;
+    play_verified(run, stage->wanted);
+    if (run->workload->is_recorded || run->workload->origin_thread_count == 1) return;
+    end_team(run);
+    struct tn_allocator_usage usage = { .footprint_bytes_max = 0 };
+    run->result->allocator->get_usage(own->state, &usage);
+    run->result->usage.footprint_bytes_max = usage.footprint_bytes_max;
 }
 
 /* --- what is timed ------------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
 /* measure_passes: what the allocators cost when one thread plays a workload over and over. */
 #include "measure_passes.h"
 
+#include <stdlib.h>
+
 #include "../common/clock.h"
 #include "../playing/sliced_play.h"
 #include "memory_follow.h"
@@ -373,13 +375,17 @@ static void follow_memory(struct tn_run *run)
         play_followed(run, &follow);
     else
         fail(run, "there is not enough host memory to note what it holds");
-    run->result->memory = follow.log;
+    run->result->held_by_peak_max = follow.held_by_peak_max;
+    if (run->workload->shows_memory)
+        run->result->memory = follow.log;
+    else
+        free(follow.log);
     close_run(run);
 }
 
 static void follow(struct tn_run *run)
 {
-    if (run->workload->shows_memory) follow_memory(run);
+    if (run->workload->shows_memory || run->workload->family) follow_memory(run);
     if (run->options->has_latency && run->result->outcome == TN_OUTCOME_MEASURED)
         measure_latency(run);
 }

@@ -33,6 +33,11 @@ static void note(struct tn_memory_follow *follow, const struct tn_player *player
 {
     struct tn_allocator_usage usage = { .footprint_bytes = 0 };
     player->allocator->get_usage(player->state, &usage);
+    if (follow->live_bytes > follow->live_bytes_max) follow->live_bytes_max = follow->live_bytes;
+    if (follow->live_bytes_max >= TN_MEMORY_WARM_BYTES) {
+        double ratio = (double)usage.footprint_bytes / (double)follow->live_bytes_max;
+        if (ratio > follow->held_by_peak_max) follow->held_by_peak_max = ratio;
+    }
     tn_memory_log_add(
         follow->log,
         (struct tn_memory_point){ follow->event_count, follow->live_bytes, usage.footprint_bytes });

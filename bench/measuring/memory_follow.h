@@ -17,7 +17,13 @@ struct tn_memory_follow {
     size_t event_count;           /* that were played */
     size_t stride;                /* events from one question to the next */
     size_t live_bytes;
+    size_t live_bytes_max; /* so far */
+    double
+        held_by_peak_max; /* the most bytes held by live_bytes_max at a time, of those that count; 0: none did */
 };
+
+/* A moment counts once so many bytes have been live. Before, a pool's first piece is most of what it holds. */
+#define TN_MEMORY_WARM_BYTES ((size_t)32 << 20)
 
 /* For at most event_count_max events. The caller owns the log. False: no host memory. */
 bool tn_memory_follow_init(struct tn_memory_follow *follow, size_t event_count_max,

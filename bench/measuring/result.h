@@ -72,6 +72,8 @@ struct tn_result {
 
     struct tn_growth_figures growth;
     struct tn_stream_figures streams;
+    double held_by_peak_max;      /* of all moments: bytes held by the most bytes live until then
+                                     (memory_follow.h); 0: not known */
     struct tn_memory_log *memory; /* NULL: not asked for, or not measured; as the next */
     struct tn_latency *latency;
 };

@@ -12,6 +12,7 @@
 
 #include <time.h>
 
+#include "../allocators/late_backend.h"
 #include "../common/clock.h"
 #include "../common/interrupt.h"
 
@@ -96,10 +97,13 @@ void tn_faithful_describe_contents(const struct tn_faithful_stage *stage,
                   origin.text);
 }
 
-static inline tarn_status call(const struct tn_allocator *allocator, void *state,
-                               const struct tn_step *step, struct tn_faithful_block *block)
+static inline tarn_status call(const struct tn_faithful_stage *stage, void *state,
+                               const struct tn_step *step)
 {
+    const struct tn_allocator *allocator = stage->allocator;
+    struct tn_faithful_block *block = &stage->blocks[step->block];
     if (step->is_alloc) {
+        if (stage->is_behind) tn_late_backend_advance(step->size_bytes);
         block->size_bytes = step->size_bytes;
         return allocator->alloc_in_thread(state, step->size_bytes, &block->address);
     }
@@ -123,14 +127,12 @@ static bool play_swiftly(struct tn_faithful_member *member, const struct tn_plan
                          size_t pass)
 {
     const struct tn_faithful_stage *stage = member->stage;
-    const struct tn_allocator *allocator = stage->allocator;
     struct tn_gate *own = &stage->gates[member->number];
     size_t before = pass * part->step_count;
     for (size_t i = 0; i < part->step_count; i++) {
         const struct tn_step *step = &part->steps[i];
         if (!await(stage, step, pass)) return false;
-        tarn_status status =
-            call(allocator, member->lane_states[step->lane], step, &stage->blocks[step->block]);
+        tarn_status status = call(stage, member->lane_states[step->lane], step);
         if (status != TARN_STATUS_OK) return stop_for_step(member, part, i, status);
         if (step->is_awaited) tn_gate_advance(own, before + i + 1);
         if (i % LOOK_INTERVAL_STEPS == 0 && tn_interrupt_is_wanted()) return stop_for_user(member);
@@ -281,8 +283,7 @@ static tarn_status call_clocked(struct tn_faithful_member *member, const struct 
 {
     const struct tn_faithful_stage *stage = member->stage;
     uint64_t start_ns = tn_clock_now_ns();
-    tarn_status status =
-        call(stage->allocator, member->lane_states[step->lane], step, &stage->blocks[step->block]);
+    tarn_status status = call(stage, member->lane_states[step->lane], step);
     uint64_t duration_ns = tn_clock_now_ns() - start_ns;
     if (step->is_alloc)
         member->alloc_ns[member->alloc_count++] = duration_ns;
@@ -299,8 +300,7 @@ static bool play_step(struct tn_faithful_member *member, const struct tn_plan_th
     if (!begin_step(member, part, index, pass) || !before_call(member, part, index)) return false;
     tarn_status status = stage->play->is_clocked
                              ? call_clocked(member, step)
-                             : call(stage->allocator, member->lane_states[step->lane], step,
-                                    &stage->blocks[step->block]);
+                             : call(stage, member->lane_states[step->lane], step);
     if (status != TARN_STATUS_OK) return stop_for_step(member, part, index, status);
     return after_call(member, part, index);
 }

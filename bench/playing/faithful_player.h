@@ -34,6 +34,7 @@ struct tn_faithful_stage {
     struct tn_contents *contents;        /* of a play that verifies them */
     size_t done_pass_count;              /* before it */
     uint64_t start_ns;                   /* of it */
+    bool is_behind;                      /* allocations advance the clock of the late backend */
 };
 
 struct tn_faithful_member {

@@ -158,6 +158,7 @@ static struct tn_faithful_team *allocate_team(const struct tn_faithful_setup *se
     stage->state = setup->state;
     stage->plan = plan;
     stage->streams_from = setup->streams_from;
+    stage->is_behind = plan->workload->lag_bytes > 0;
     pthread_mutex_init(&stage->verifier_lock, NULL);
     stage->streams = calloc(plan->stream_count, sizeof stage->streams[0]);
     stage->blocks = calloc(plan->block_count, sizeof stage->blocks[0]);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../common/interrupt.h"
+#include "../measuring/family.h"
 #include "tarn/version.h"
 
 enum {
@@ -21,6 +22,7 @@ struct tn_report_json {
     json_t *results;
     json_t *skipped;
     json_t *not_found;
+    json_t *families;
 };
 
 static void destroy_report(struct tn_report_json *report)
@@ -29,6 +31,7 @@ static void destroy_report(struct tn_report_json *report)
     json_decref(report->results);
     json_decref(report->skipped);
     json_decref(report->not_found);
+    json_decref(report->families);
     free(report);
 }
 
@@ -43,8 +46,10 @@ struct tn_report_json *tn_report_json_create(const char *path, struct tn_reason 
     report->results = json_array();
     report->skipped = json_array();
     report->not_found = json_array();
+    report->families = json_array();
     report->file = fopen(path, "w");
-    if (!report->file || !report->results || !report->skipped || !report->not_found) {
+    if (!report->file || !report->results || !report->skipped || !report->not_found ||
+        !report->families) {
         tn_reason_set(reason_out, "%s: cannot be written: %s", tn_path_show(path).text,
                       strerror(errno));
         destroy_report(report);
@@ -96,6 +101,8 @@ static json_t *subject_json(const struct tn_result *result)
         json_pack("{s:s, s:s, s:s, s:o, s:o}", "bench", result->workload->bench, "workload",
                   result->workload->name, "allocator", result->allocator->name, "threads",
                   integer(result->thread_count), "streams", integer(result->stream_count));
+    if (row && result->workload->family)
+        json_object_set_new(row, "family", json_string(result->workload->family));
     if (row && result->touch_bytes > 0) json_object_set_new(row, "touched", json_true());
     if (row && result->workload->method == TN_METHOD_FAITHFUL) set_faithful(row, result);
     return row;
@@ -261,6 +268,8 @@ static json_t *measured_json(const struct tn_result *result)
         json_decref(row);
         return NULL;
     }
+    if (result->workload->family && result->held_by_peak_max > 0.0)
+        json_object_set_new(row, "held_by_peak_max", json_real(result->held_by_peak_max));
     /* An allocator that cannot tell how much it holds has no series. */
     if (result->memory && result->usage.footprint_bytes_max > 0)
         json_object_set_new(row, "memory_over_time", memory_json(result->memory));
@@ -333,15 +342,41 @@ static int add_result(struct tn_report_json *report, const struct tn_result *res
     return -1;
 }
 
-bool tn_report_json_add(struct tn_report_json *report, const struct tn_result *results,
-                        size_t count, struct tn_reason *reason_out)
+static json_t *spread_json(const struct tn_spread *spread)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (add_result(report, &results[i]) == 0) continue;
+    return json_pack("{s:f, s:f, s:f}", "worst", spread->max, "median", spread->median, "best",
+                     spread->min);
+}
+
+/* One allocator on the draws of a family, unless none was measured. */
+static int add_family(struct tn_report_json *report, const struct tn_result *results,
+                      size_t draw_count, size_t count)
+{
+    struct tn_family_figures figures;
+    if (!tn_family_summarise(results, count, draw_count, &figures)) return -1;
+    if (figures.measured_count == 0) return 0;
+    json_t *row = json_pack(
+        "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "bench", results[0].workload->bench, "family",
+        results[0].workload->family, "allocator", results[0].allocator->name, "draws",
+        integer(figures.measured_count), "held_by_live", spread_json(&figures.held_by_live),
+        "vendor_calls", spread_json(&figures.vendor_calls), "ns_per_pair",
+        spread_json(&figures.pair_ns), "alloc_ns_p999", spread_json(&figures.alloc_p999_ns));
+    if (row && figures.held_by_peak.max > 0.0)
+        json_object_set_new(row, "held_by_peak_max", spread_json(&figures.held_by_peak));
+    return json_array_append_new(report->families, row);
+}
+
+bool tn_report_json_add(struct tn_report_json *report, const struct tn_result *results,
+                        size_t draw_count, size_t count, struct tn_reason *reason_out)
+{
+    bool has_memory = true;
+    for (size_t i = 0; i < draw_count * count && has_memory; i++)
+        has_memory = add_result(report, &results[i]) == 0;
+    for (size_t i = 0; i < count && has_memory && results[0].workload->family; i++)
+        has_memory = add_family(report, &results[i], draw_count, count) == 0;
+    if (!has_memory)
         tn_reason_set(reason_out, "%s: there is not enough host memory for it", report->path);
-        return false;
-    }
-    return true;
+    return has_memory;
 }
 
 static json_t *machine_json(const struct tn_machine *machine)
@@ -387,6 +422,8 @@ bool tn_report_json_finish(struct tn_report_json *report, const struct tn_machin
         json_pack("{s:i, s:o, s:o, s:O, s:O, s:O}", "tarn_bench", FORMAT_VERSION, "machine",
                   machine_json(machine), "options", options_json(options), "results",
                   report->results, "skipped", report->skipped, "not_found", report->not_found);
+    if (root && json_array_size(report->families) > 0)
+        json_object_set(root, "families", report->families);
     if (root && tn_interrupt_is_wanted()) json_object_set_new(root, "interrupted", json_true());
     bool is_written = root && write_file(report, root);
     if (!is_written)

@@ -14,9 +14,10 @@ struct tn_report_json;
  * NULL: the reason names the file. */
 struct tn_report_json *tn_report_json_create(const char *path, struct tn_reason *reason_out);
 
-/* False: no host memory, and the reason says so. */
+/* One workload, or the draws of a family, with a result for each of so many allocators. False: no host memory, and the
+ * reason says so. */
 bool tn_report_json_add(struct tn_report_json *report, const struct tn_result *results,
-                        size_t count, struct tn_reason *reason_out);
+                        size_t draw_count, size_t count, struct tn_reason *reason_out);
 
 /* Writes the file and ends the report. False: the reason names the file. */
 bool tn_report_json_finish(struct tn_report_json *report, const struct tn_machine *machine,

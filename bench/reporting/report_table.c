@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../common/progress.h"
+#include "../measuring/family.h"
 #include "../playing/contents.h"
 #include "tarn/version.h"
 
@@ -163,6 +164,16 @@ static const char streams_row_format[] = "  %-15s %8s %15s %9s %8s %8s %7s %7s %
 
 static const char threads_row_format[] = "  %-15s %8s %13s %9s %8s %9s %7s %8s %7s %7s\n";
 
+static const char family_row_format[] = "  %-15s %7s %7s %8s %8s %8s %9s %9s %9s %9s %7s\n";
+
+static void print_family_head(void)
+{
+    printf(family_row_format, "", "held/", "live", "at any", "vendor", "calls", "ns/pair", "",
+           "alloc", "p99.9", "");
+    printf(family_row_format, "allocator", "worst", "median", "moment", "worst", "median", "worst",
+           "median", "worst", "median", "draws");
+}
+
 static void print_head(void)
 {
     printf(row_format, "", "", "ns/", "", "alloc", "", "", "free", "", "", "held/", "vendor",
@@ -195,10 +206,8 @@ static void print_streams_head(void)
            "queries", "waits", "waits", "live", "calls", "frees");
 }
 
-void tn_report_table_head(enum tn_method method)
+static void print_head_of(enum tn_method method)
 {
-    tn_progress_clear();
-    printf("\n");
     switch (method) {
     case TN_METHOD_PASSES:
     case TN_METHOD_FAITHFUL:
@@ -214,6 +223,21 @@ void tn_report_table_head(enum tn_method method)
         print_streams_head();
         break;
     }
+}
+
+void tn_report_table_head(const struct tn_workload *workload, const struct tn_workload *before)
+{
+    bool is_same =
+        before && (before->family && workload->family ? true
+                                                      : !before->family && !workload->family &&
+                                                            before->method == workload->method);
+    if (is_same) return;
+    tn_progress_clear();
+    printf("\n");
+    if (workload->family)
+        print_family_head();
+    else
+        print_head_of(workload->method);
     flush(); /* so that a reader sees that a long run has begun */
 }
 
@@ -481,6 +505,66 @@ void tn_report_table_add(const struct tn_result *results, size_t count, size_t r
     flush();
 }
 
+/* --- families ------------------------------------------------------------------------------------- */
+
+/* A figure that no allocator has as 0 is not known then. */
+static struct cell show_known(double value, struct cell (*show)(double value))
+{
+    return value > 0.0 ? show(value) : dash();
+}
+
+static struct cell show_whole(double value)
+{
+    return show_count((uint64_t)value);
+}
+
+static void print_family_figures(const struct tn_allocator *allocator,
+                                 const struct tn_family_figures *figures)
+{
+    printf(family_row_format, allocator->name,
+           show_known(figures->held_by_live.max, show_ratio).text,
+           show_known(figures->held_by_live.median, show_ratio).text,
+           show_known(figures->held_by_peak.max, show_ratio).text,
+           show_known(figures->vendor_calls.max, show_whole).text,
+           show_known(figures->vendor_calls.median, show_whole).text,
+           show_ns(figures->pair_ns.max).text, show_ns(figures->pair_ns.median).text,
+           show_ns(figures->alloc_p999_ns.max).text, show_ns(figures->alloc_p999_ns.median).text,
+           show_count(figures->measured_count).text);
+}
+
+/* One allocator. The first draw without figures has its line, too. */
+static void print_family_row(const struct tn_result *results, size_t draw_count, size_t count)
+{
+    struct tn_family_figures figures;
+    bool has_figures = tn_family_summarise(results, count, draw_count, &figures);
+    if (has_figures && figures.measured_count > 0)
+        print_family_figures(results[0].allocator, &figures);
+    for (size_t i = 0; i < draw_count; i++)
+        if (results[i * count].outcome != TN_OUTCOME_MEASURED) {
+            print_row(&results[i * count], results, count);
+            return;
+        }
+}
+
+void tn_report_table_add_family(const struct tn_result *results, size_t draw_count, size_t count)
+{
+    tn_progress_clear();
+    size_t least_bytes = SIZE_MAX;
+    size_t most_bytes = 0;
+    for (size_t i = 0; i < draw_count * count; i++) {
+        if (results[i].live_bytes_max < least_bytes) least_bytes = results[i].live_bytes_max;
+        if (results[i].live_bytes_max > most_bytes) most_bytes = results[i].live_bytes_max;
+    }
+    printf("\n%s %s: %zu draw%s, at most %s to %s live\n", results[0].workload->bench,
+           results[0].workload->family, draw_count, draw_count == 1 ? "" : "s",
+           show_bytes((double)least_bytes).text, show_bytes((double)most_bytes).text);
+    for (size_t i = 0; i < count; i++)
+        print_family_row(&results[i], draw_count, count);
+    flush();
+}
+
+/* --- the end -------------------------------------------------------------------------------------- */
+
 static const char calls_legend[] =
     "ns/pair: the time of a pass divided by its number of allocations; it contains the harness.\n"
     "  alloc, free: single calls, each with one reading of the clock.\n";
@@ -509,6 +593,10 @@ static const char streams_legend[] =
     "  device; after, the thread waits for the stream first, as the allocator knows no streams (also\n"
     "  with one stream, if its free writes into the block).\n";
 
+static const char family_legend[] =
+    "patterns: worst and median of the draws. at any moment: the most that was held by the most that had been\n"
+    "  live until then, from 32 MB live on, of one thread without streams.\n";
+
 static const char common_legend[] =
     "held/live: most bytes ever held from the vendor divided by most bytes ever live; small workloads\n"
     "  may hold nothing but the first piece (--initial).\n"
@@ -523,6 +611,13 @@ static bool has_method(const struct tn_workload_list *workloads, enum tn_method 
     return false;
 }
 
+static bool has_family(const struct tn_workload_list *workloads)
+{
+    for (size_t i = 0; i < workloads->count; i++)
+        if (workloads->items[i].family) return true;
+    return false;
+}
+
 void tn_report_table_end(const struct tn_machine *machine, const struct tn_workload_list *workloads)
 {
     static const char *const legends[] = { [TN_METHOD_PASSES] = calls_legend,
@@ -533,6 +628,7 @@ void tn_report_table_end(const struct tn_machine *machine, const struct tn_workl
     printf("\nTimes are in ns unless a unit is given.\n");
     for (enum tn_method method = TN_METHOD_PASSES; method <= TN_METHOD_STREAMS; method++)
         if (has_method(workloads, method)) fputs(legends[method], stdout);
+    if (has_family(workloads)) fputs(family_legend, stdout);
     fputs(common_legend, stdout);
     if (machine->is_host)
         printf(

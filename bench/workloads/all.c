@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * all: the workloads of every other command, in the order of a report: by size, by number, over time, with
- * threads, with streams, from nothing, and real programs.
+ * all: the workloads of every other command but patterns, which take minutes, in the order of a report: by
+ * size, by number, over time, with threads, with streams, from nothing, and real programs.
  *
  * Each part takes the options that were given. For the others it has its own defaults, or shorter ones from
  * here.

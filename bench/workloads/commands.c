@@ -22,28 +22,27 @@ const struct tn_command tn_command_streams = { "streams", "",
 const struct tn_command tn_command_growth = { "growth", "",
                                               "from nothing to many live bytes, and back",
                                               tn_growth_make_workloads };
+const struct tn_command tn_command_patterns = {
+    "patterns", "", "what is held where sizes creep, by families drawn from the seed",
+    tn_patterns_make_workloads
+};
 const struct tn_command tn_command_replay = {
     "replay", "TRACE...", "the allocations of a real program, from a recorded trace",
     tn_replay_make_workloads
 };
-const struct tn_command tn_command_all = { "all", "[TRACE...]",
-                                           "all of these, shorter; by default with bench/traces",
-                                           tn_all_make_workloads };
+const struct tn_command tn_command_all = {
+    "all", "[TRACE...]", "all but patterns, shorter; by default with bench/traces",
+    tn_all_make_workloads
+};
 const struct tn_command tn_command_allocators = { "allocators", "",
                                                   "lists the allocators, and why some are missing",
                                                   NULL };
 
-const struct tn_command *const tn_command_table[] = { &tn_command_hot,
-                                                      &tn_command_sweep,
-                                                      &tn_command_live,
-                                                      &tn_command_churn,
-                                                      &tn_command_threads,
-                                                      &tn_command_streams,
-                                                      &tn_command_growth,
-                                                      &tn_command_replay,
-                                                      &tn_command_all,
-                                                      &tn_command_allocators,
-                                                      NULL };
+const struct tn_command *const tn_command_table[] = {
+    &tn_command_hot,     &tn_command_sweep,   &tn_command_live,       &tn_command_churn,
+    &tn_command_threads, &tn_command_streams, &tn_command_growth,     &tn_command_patterns,
+    &tn_command_replay,  &tn_command_all,     &tn_command_allocators, NULL
+};
 
 const struct tn_command *tn_command_find(const char *name)
 {

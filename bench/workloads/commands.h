@@ -32,6 +32,8 @@ bool tn_streams_make_workloads(const struct tn_options *options, const struct tn
                                struct tn_workload_list *list, struct tn_reason *reason_out);
 bool tn_growth_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
                               struct tn_workload_list *list, struct tn_reason *reason_out);
+bool tn_patterns_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
+                                struct tn_workload_list *list, struct tn_reason *reason_out);
 bool tn_all_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
                            struct tn_workload_list *list, struct tn_reason *reason_out);
 bool tn_replay_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
@@ -44,6 +46,7 @@ extern const struct tn_command tn_command_churn;
 extern const struct tn_command tn_command_threads;
 extern const struct tn_command tn_command_streams;
 extern const struct tn_command tn_command_growth;
+extern const struct tn_command tn_command_patterns;
 extern const struct tn_command tn_command_replay;
 extern const struct tn_command tn_command_all;
 extern const struct tn_command tn_command_allocators; /* no benchmark: lists the allocators */

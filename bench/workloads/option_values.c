@@ -2,6 +2,7 @@
 /* option_values: the values of options, from their texts. */
 #include "option_values.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,35 @@ size_t tn_option_parse_touch(struct argp_state *state, const char *text)
 {
     if (!text) return SIZE_MAX;
     return (size_t)tn_option_parse_one(state, "touch", text, tn_size_parse, 1, TN_SIZE_BYTES_MAX);
+}
+
+static uint32_t parse_name(struct argp_state *state, const char *option, const char *name,
+                           const char *const *known)
+{
+    char all[160] = "";
+    for (size_t i = 0, length = 0; known[i]; i++) {
+        if (strcmp(known[i], name) == 0) return (uint32_t)1 << i;
+        length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", i > 0 ? ", " : "",
+                                   known[i]);
+    }
+    argp_error(state, "--%s: there is no '%s'; there are %s", option, name, all);
+    return 0;
+}
+
+uint32_t tn_option_parse_names(struct argp_state *state, const char *option, const char *text,
+                               const char *const *known)
+{
+    char *names = strdup(text);
+    if (!names) argp_error(state, "--%s: there is no host memory for the list", option);
+    uint32_t bits = 0;
+    char *rest = names;
+    for (const char *name; (name = strsep(&rest, ","));) {
+        uint32_t bit = parse_name(state, option, name, known);
+        if (bits & bit) argp_error(state, "--%s: '%s' is named twice", option, name);
+        bits |= bit;
+    }
+    free(names);
+    return bits;
 }
 
 static bool is_in_list(const struct tn_options *options, const struct tn_allocator *allocator)

@@ -28,6 +28,11 @@ double tn_option_parse_share(struct argp_state *state, const char *text);
 double tn_option_parse_speed(struct argp_state *state, const char *text);
 enum tn_order tn_option_parse_order(struct argp_state *state, const char *text);
 
+/* Names with commas between them, of those that are known, which are at most 32 and ended by NULL. Returns a bit for each
+ * by its place. */
+uint32_t tn_option_parse_names(struct argp_state *state, const char *option, const char *text,
+                               const char *const *known);
+
 /* `text` is NULL if the option has no value: all bytes. */
 size_t tn_option_parse_touch(struct argp_state *state, const char *text);
 

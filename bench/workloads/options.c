@@ -13,6 +13,7 @@
 #include "../../src/base/text/edits.h"
 #include "commands.h"
 #include "option_values.h"
+#include "patterns.h"
 #include "tarn/tarn.h"
 
 enum {
@@ -44,6 +45,9 @@ enum option_key {
     KEY_ONE_STREAM,
     KEY_STREAMS,
     KEY_UNTIL,
+    KEY_FAMILY,
+    KEY_VARIANT,
+    KEY_DRAWS,
     KEY_SIZE_RANGE,
     KEY_CSV,
     KEY_FAITHFUL,
@@ -96,7 +100,8 @@ static const struct argp_option option_table[] = {
       "Which to compare (default: all but policies and slack)", 1 },
     { "repetitions", KEY_REPETITIONS, "N", 0, "Timed repetitions, 1 to 1000 (default 15)", 1 },
     { "time", KEY_TIME, "SECONDS", 0,
-      "The most that one allocator may take on one workload: fewer repetitions if needed (default 10; all: 1)",
+      "The most that one allocator may take on one workload: fewer repetitions if needed (default 10; all: 1; "
+      "patterns: 0.05)",
       1 },
     { "seed", KEY_SEED, "N", 0, "Seed of the random workloads (default 1)", 1 },
     { "device", KEY_DEVICE, "N", 0, "Number of the device (default 0)", 1 },
@@ -138,8 +143,14 @@ static const struct argp_option option_table[] = {
     { "until", KEY_UNTIL, "LIST", 0,
       "growth: bytes live at the end (default 64M,256M,1G,4G); or full: until the device has no more",
       2 },
+    { "family", KEY_FAMILY, "LIST", 0,
+      "patterns: mesh, anew, copied, walk, refine, phases, rates, doubling, robson (default all)",
+      2 },
+    { "variant", KEY_VARIANT, "LIST", 0,
+      "patterns: plain, lasting, streams, behind, threads (default all)", 2 },
+    { "draws", KEY_DRAWS, "N", 0, "patterns: of each family and variant, 1 to 100 (default 5)", 2 },
     { "size-range", KEY_SIZE_RANGE, "MIN,MAX", 0,
-      "Sizes of blocks, not of hot, sweep and replay (default 1,10 and 1,64K for live, 4K,1M for "
+      "Sizes of blocks, not of hot, sweep, patterns and replay (default 1,10 and 1,64K for live, 4K,1M for "
       "streams, else 1K,16M)",
       2 },
     { "faithful", KEY_FAITHFUL, NULL, 0, "replay: in the threads and on the streams of the trace",
@@ -252,7 +263,7 @@ static void parse_argument(struct argp_state *state, struct parsing *parsing, co
 
 /* --- what fits together -------------------------------------------------------------------------- */
 
-/* An option of some commands, and of `all`. */
+/* An option of some commands, and of `all` if that has them. */
 struct restriction {
     int key;
     const struct tn_command *commands[6]; /* ended by NULL */
@@ -267,6 +278,9 @@ static const struct restriction restrictions[] = {
     { KEY_ONE_STREAM, { &tn_command_threads } },
     { KEY_STREAMS, { &tn_command_streams } },
     { KEY_UNTIL, { &tn_command_growth } },
+    { KEY_FAMILY, { &tn_command_patterns } },
+    { KEY_VARIANT, { &tn_command_patterns } },
+    { KEY_DRAWS, { &tn_command_patterns } },
     { KEY_SIZE_RANGE,
       { &tn_command_live, &tn_command_churn, &tn_command_threads, &tn_command_streams,
         &tn_command_growth } },
@@ -292,7 +306,7 @@ static bool allows(const struct restriction *restriction, const struct tn_comman
 {
     for (size_t i = 0; restriction->commands[i]; i++)
         if (restriction->commands[i] == command) return true;
-    return command == &tn_command_all;
+    return command == &tn_command_all && restriction->commands[0] != &tn_command_patterns;
 }
 
 /* "churn, threads and streams". */
@@ -487,6 +501,8 @@ static void check_command(struct argp_state *state, const struct parsing *parsin
     check_files(state, parsing);
     check_restrictions(state, parsing);
     if (command == &tn_command_all) complete_all(parsing);
+    if (command == &tn_command_patterns && !is_given(parsing, KEY_TIME))
+        parsing->options->time_seconds = 0.05; /* there are many */
 }
 
 /* --- one option after the other ------------------------------------------------------------------- */
@@ -542,6 +558,16 @@ static error_t parse_special_option(int key, const char *text, struct argp_state
         if (options->is_until_full) return 0;
         tn_option_parse_list(state, "until", text, tn_size_parse, TN_SIZE_BYTES_MAX,
                              &options->growth_sizes);
+        return 0;
+    case KEY_FAMILY:
+        options->families = tn_option_parse_names(state, "family", text, tn_pattern_families);
+        return 0;
+    case KEY_VARIANT:
+        options->variants = tn_option_parse_names(state, "variant", text, tn_pattern_variants);
+        return 0;
+    case KEY_DRAWS:
+        options->draw_count = (size_t)tn_option_parse_one(state, "draws", text, tn_number_parse, 1,
+                                                          TN_PATTERN_DRAWS_MAX);
         return 0;
     case KEY_SIZE_RANGE:
         tn_option_parse_size_range(state, text, &options->size_range);

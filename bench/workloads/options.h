@@ -36,7 +36,11 @@ struct tn_options {
     struct tn_number_list growth_sizes;  /* growth: bytes live at the end */
     bool is_until_full;                  /* growth: until the device is full */
     struct tn_number_list size_range;    /* smallest and largest block, where sizes are random */
-    const char *const *traces;           /* replay */
+    uint32_t
+        families; /* patterns: a bit for each that was named, by its place in patterns.h; 0: all */
+    uint32_t variants;         /* the same of variants */
+    size_t draw_count;         /* patterns: of each family and variant; 0: not given */
+    const char *const *traces; /* replay */
     size_t trace_count;
     bool is_faithful;    /* replay: with the threads and streams of the trace */
     enum tn_order order; /* faithful */

@@ -6,7 +6,7 @@
  * found. A slot is a place for one live block; slots are dense, so that a player needs one
  * array and no lookup.
  *
- * Each file that makes workloads (sweep.c, live.c, churn.c, replay.c) has one function, named in
+ * Each file that makes workloads (sweep.c, live.c, patterns.c, replay.c) has one function, named in
  * the table of commands in commands.c.
  */
 #ifndef TN_WORKLOAD_H
@@ -44,7 +44,7 @@ struct tn_origin {
 enum tn_method {
     TN_METHOD_PASSES,   /* measure_passes.h */
     TN_METHOD_THREADS,  /* measure_threads.h; thread_count is not 0 */
-    TN_METHOD_FAITHFUL, /* measure_faithful.h; it is recorded */
+    TN_METHOD_FAITHFUL, /* measure_faithful.h; it has origins */
     TN_METHOD_GROWTH,   /* measure_growth.h; the body is allocations, and as many frees */
     TN_METHOD_STREAMS   /* measure_streams.h; the body is frees and allocations by turns */
 };
@@ -52,6 +52,9 @@ enum tn_method {
 struct tn_workload {
     const char *bench; /* the command that it belongs to; static text */
     char name[TN_WORKLOAD_NAME_BYTES];
+
+    /* Workloads in a row with one family differ in what was drawn; reports summarise them. NULL: it has none. */
+    const char *family;
     struct tn_operations setup;
     struct tn_operations body;
     size_t slot_count;
@@ -71,11 +74,17 @@ struct tn_workload {
     /* The body may be stopped after any multiple of this many operations; body.count: only at its end. */
     size_t unit_count;
 
+    /* Of TN_METHOD_FAITHFUL: the device has done what was submitted when another so many bytes have been allocated
+     * (late_backend.h). 0: as fast as it does. */
+    size_t lag_bytes;
+
     /* Recorded from a program. An allocator that cannot play it has failed. */
     bool is_recorded;
     char *source;  /* recorded: the file that it comes from; else NULL */
     size_t *lines; /* recorded: the line of each operation of the body, 0 for one that was added */
-    struct tn_origin *origins; /* recorded: of each operation of the body */
+
+    struct tn_origin
+        *origins; /* of TN_METHOD_FAITHFUL, or recorded: of each operation of the body */
     size_t origin_thread_count;
     size_t origin_stream_count;
 };

@@ -36,6 +36,21 @@ class Page(WithPage):
             self.assertIn(heading, self.text)
         self.assertGreaterEqual(self.source.count("<svg"), 14)
 
+    def test_families_stand_beside_recorded_programs(self):
+        draws = [result(name, bench="patterns", workload=f"mesh {number}: +1 %", family="mesh", live=100,
+                        held=int(100 * ratio))
+                 for name, ratios in (("tarn", (4, 1.5, 2)), ("cub", (2, 3))) for number, ratio in enumerate(ratios, 1)]
+        failed = {"bench": "patterns", "workload": "mesh 3: +1 %", "allocator": "cub", "threads": 1, "streams": 1,
+                  "family": "mesh", "failures": 1, "verified": False, "error": "it is full"}
+        self.page_of(results_file(*draws, failed, result("tarn", workload="plane", live=100, held=125)))
+        table = re.sub(r"<wbr>", "", self.source[self.source.index('id="patterns"'):])
+        self.assertRegex(table, r'<th scope="row">mesh</th><td>4\.00., 2\.00.</td><td>3\.00., 2\.50.</td>')
+        self.assertRegex(table, r'<th scope="row">recorded programs</th><td>1\.25., 1\.25.</td>')
+        self.assertIn("it is full", self.text)
+        self.assertNotIn("mesh 2", self.text)
+        self.page_of(results_file(*draws)) # alone
+        self.assertIn("Where sizes creep", self.text)
+
     def test_all_allocators_and_workloads_are_told(self):
         names = ["tarn", "tarn:contiguous", "tarn:tlsf", "raw", "cub", "vendor-pool", "torch-python", "cupy-python",
                  "jemalloc", "nobody-knows-it"]

@@ -10,6 +10,7 @@ from .heap_page import heap_html
 from .html_text import Markup, element, folded, joined
 from .page_figures import figures_html, legend_html
 from .page_parts import breakable, legend_item
+from .page_patterns import patterns_html
 from .page_programs import programs_html
 from .page_summary import summary_html
 from .page_words import ABOUT, anchor_of, in_order, title_of
@@ -56,6 +57,8 @@ def _pool_sections(runs, palette, figures):
                 ("summary", "Who wins where", summary_html(runs, palette))]
     sections += [(anchor_of(bench), title_of(bench), _bench_html(bench, runs, coverages, palette, figures))
                  for bench in in_order(dict.fromkeys(key[0] for run in runs for key in run.by_workload))]
+    if any(run.families for run in runs):
+        sections.append(("patterns", "Where sizes creep", patterns_html(runs, palette)))
     memory = [figure for figure in figures if figure.section == "memory"]
     if memory:
         sections.append(("memory", "Memory over time", _memory_html(memory, palette)))

@@ -109,13 +109,9 @@ def _speed_compared(other, times, spread):
 
 def _memory_compared(other, times, spread):
     """As memory, of which less is better."""
-    least, _, most = (_two_digits(1 / times) for times in reversed(spread))
-    return [f"Holds {_two_digits(1 / times)} the memory of ", breakable(other), _place_of(other),
+    least, _, most = (shown.close_ratio(1 / times) for times in reversed(spread))
+    return [f"Holds {shown.close_ratio(1 / times)} the memory of ", breakable(other), _place_of(other),
             f" ({least} to {most})" if least != most else ""]
-
-
-def _two_digits(times):
-    return f"{times:.2f}{shown.TIMES}" if times < 10 else shown.ratio(times)
 
 
 def _losses(choice):
@@ -126,7 +122,7 @@ def _losses(choice):
     share = share_words(len(lost), len(choice.workloads))
     return [" ", element("strong", breakable(choice.tarn), f" loses on {share}"), ", the most on ",
             breakable(full_name(key)), ", where ", breakable(name),
-            f" holds {_two_digits(1 / times)} its memory." if choice.kind.is_about_memory else
+            f" holds {shown.close_ratio(1 / times)} its memory." if choice.kind.is_about_memory else
             f" is {shown.ratio(times)} as fast."]
 
 
@@ -139,5 +135,5 @@ def _memory(choice, winner, other):
 
 def _held(choice):
     names = [name for name in choice.measured if is_tarn(name) or name == choice.peer]
-    told = shown.named_list([f"{name} {_two_digits(1 / choice.overall(name))}" for name in names])
+    told = shown.named_list([f"{name} {shown.close_ratio(1 / choice.overall(name))}" for name in names])
     return joined(" Held by live: ", breakable(told), ".")

@@ -3,7 +3,7 @@
 
 from . import workload_name
 
-ORDER = ("replay", "hot", "sweep", "live", "churn", "threads", "streams", "growth", "adapt")
+ORDER = ("replay", "hot", "sweep", "live", "churn", "threads", "streams", "growth", "patterns", "adapt")
 TITLES = {"replay": "Recorded traces", "hot": "One block", "sweep": "By size", "live": "By number of live blocks",
           "churn": "Random replacement", "threads": "Several threads", "streams": "Between streams",
           "growth": "Growth", "adapt": "A mesh that adapts"}

@@ -43,6 +43,7 @@ class Result:
     def __init__(self, row, where, is_through_python=False):
         self.bench = text_of(row, "bench", where)
         self.workload = _workload(row, where)
+        self.family = text_of(row, "family", where) if "family" in row else None # of a draw: patterns
         self.allocator = text_of(row, "allocator", where)
         self.threads = int(number_of(row, "threads", where) or 1)
         self.streams = int(number_of(row, "streams", where) or 1)

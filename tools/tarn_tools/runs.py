@@ -12,7 +12,7 @@ import functools
 
 from . import workload_name
 from .heap_results import HeapFile
-from .results import CUT_SHORT, FAILED
+from .results import CUT_SHORT, FAILED, MEASURED
 
 # Facts that do not identify machines: they are measured, and vary.
 MEASURED_FACTS = {"clock_cost_ns"}
@@ -65,12 +65,24 @@ class Run:
 
     @functools.cached_property
     def by_workload(self):
-        """{key: {allocator: result}} of workloads with figures; a workload played as recorded comes first."""
+        """
+        {key: {allocator: result}} of workloads with figures; a workload played as recorded comes first. The draws of
+        families are in `families`: there are too many to stand beside others one by one.
+        """
         table = {}
         for result in self.results:
-            if result.pairs_per_second:
+            if result.pairs_per_second and not result.family:
                 table.setdefault(result.key, {})[result.allocator] = result
         return dict(sorted(table.items(), key=lambda item: _manner(item[0])))
+
+    @functools.cached_property
+    def families(self):
+        """{family: {allocator: the measured draws}}"""
+        table = {}
+        for result in self.results:
+            if result.family and result.outcome == MEASURED:
+                table.setdefault(result.family, {}).setdefault(result.allocator, []).append(result)
+        return table
 
     @functools.cached_property
     def heap_results(self):

@@ -85,6 +85,11 @@ def ratio(value):
     return f"{count(value)}{TIMES}" if value < 1e6 else f"{_few_digits(value / 1e6)} million{TIMES}"
 
 
+def close_ratio(value):
+    """A multiple in which hundredths matter, as of memory held."""
+    return f"{value:.2f}{TIMES}" if value < 10 else ratio(value)
+
+
 def ratio_range(least, most):
     """7.5 to 12.1 times, briefly, for a cell of a table."""
     return f"{ratio(least).rstrip(TIMES)}{NOTHING}{ratio(most)}"
