@@ -28,7 +28,7 @@ static const uint64_t kilobyte = 1 << 10;
 static const uint64_t page_bytes =
     4 << 10; /* Robson's blocks are whole pages, for the vendor's calls */
 static const uint64_t peak_bytes_min = (uint64_t)128 << 20;
-static const uint64_t peak_bytes_max = (uint64_t)1 << 30;
+static const uint64_t peak_bytes_max = (uint64_t)8 << 30;
 static const uint64_t phase_bytes_min = (uint64_t)3 << 20;
 static const uint64_t phase_bytes_max = (uint64_t)130 << 20;
 
@@ -141,9 +141,9 @@ static void mesh_init(struct mesh *mesh, struct script *script)
 {
     uint64_t width = 0;
     for (size_t i = 0; i < FIELD_COUNT; i++)
-        width += 2 * (mesh->widths[i] = 8 * draw(script, 1, 24));
+        width += 2 * (mesh->widths[i] = 8 * draw_log(script, 1, 24));
     for (size_t i = 0; i < WORK_COUNT; i++)
-        width += mesh->work_widths[i] = 4 * draw(script, 1, 20);
+        width += mesh->work_widths[i] = draw_log(script, 1, 80);
     mesh->cells_max = script->peak_bytes / width;
 }
 

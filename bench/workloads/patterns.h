@@ -25,7 +25,7 @@
  *            allocated (late_backend.h).
  *   threads  2 or 4 threads, each with a stream, do the same with a part of the memory each.
  *
- * At most 128 MB to 1 GB are live, by the draw. A draw has equal numbers in all variants, whichever families and variants
+ * At most 128 MB to 8 GB are live, by the draw. A draw has equal numbers in all variants, whichever families and variants
  * are asked for, and on every machine.
  */
 #ifndef TN_PATTERNS_H
