@@ -5,7 +5,7 @@
 # on as what the driver makes of them: CMAKE_CUDA_ARCHITECTURES chooses others.
 
 set(TARN_HAS_KERNELS FALSE)
-if(NOT TARN_BACKEND STREQUAL "CUDA")
+if(NOT tarn_test_vendor STREQUAL "cuda")
     return()
 endif()
 if("${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS}" MATCHES "-fsanitize|--coverage")
@@ -44,5 +44,5 @@ function(tarn_add_kernel_program name)
             "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xcompiler=${for_host}>"
             "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
     endif()
-    target_link_libraries(${name} PRIVATE tarn::tarn ${tarn_vendor_target} Threads::Threads)
+    target_link_libraries(${name} PRIVATE tarn::tarn ${tarn_sdk_target} Threads::Threads)
 endfunction()

@@ -18,13 +18,14 @@ install(TARGETS tarn EXPORT tarn-targets
 install(DIRECTORY include/tarn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh"
     REGEX "/(cuda|hip|ze)\\.h$" EXCLUDE REGEX "_compat\\.h$" EXCLUDE)
-if(tarn_vendor)
-    install(FILES include/tarn/${tarn_vendor}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
-endif()
-if(tarn_vendor MATCHES "^(cuda|hip)$")
-    install(FILES include/tarn/${tarn_vendor}_compat.h include/tarn/vendor_compat.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
-endif()
+foreach(name IN LISTS tarn_vendors)
+    string(TOLOWER ${name} name)
+    install(FILES include/tarn/${name}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
+    if(name MATCHES "^(cuda|hip)$")
+        install(FILES include/tarn/${name}_compat.h include/tarn/vendor_compat.h
+            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
+    endif()
+endforeach()
 
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The headers name sections of docs/semantics.md.
@@ -33,10 +34,6 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTER
 # --- CMake package: find_package(tarn), tarn::tarn --------------------------------------------------
 
 install(EXPORT tarn-targets NAMESPACE tarn:: DESTINATION ${tarn_package_dir})
-set(tarn_config_settings)
-foreach(name IN LISTS tarn_vendor_settings)
-    string(APPEND tarn_config_settings "set(${name} ${${name}})\n")
-endforeach()
 configure_package_config_file(cmake/tarn-config.cmake.in ${PROJECT_BINARY_DIR}/tarn-config.cmake
     INSTALL_DESTINATION ${tarn_package_dir})
 # As for the soname: until 1.0 a minor version may change the interface.
@@ -50,9 +47,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tarn-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/tarn-config.cmake
               ${PROJECT_BINARY_DIR}/tarn-config-version.cmake
     DESTINATION ${tarn_package_dir})
-if(tarn_vendor)
-    install(FILES ${tarn_vendor_file} DESTINATION ${tarn_package_dir})
-endif()
 
 # --- pkg-config: tarn.pc ----------------------------------------------------------------------------
 
@@ -63,16 +57,11 @@ foreach(place PREFIX FULL_LIBDIR FULL_INCLUDEDIR)
     string(REGEX REPLACE "/$" "" tarn_pc_to_${place} ${tarn_pc_to_${place}})
 endforeach()
 
-# The vendor's SDK may lie elsewhere on the machine of the user: pkg-config --define-variable=sdk_libdir=FOLDER
 set(tarn_pc_needs "${CMAKE_THREAD_LIBS_INIT}")
-set(tarn_pc_sdk)
-if(tarn_vendor)
-    if(tarn_vendor_folder)
-        set(tarn_pc_sdk "sdk_libdir=${tarn_vendor_folder}\n")
-        string(APPEND tarn_pc_needs " -L\${sdk_libdir}")
-    endif()
-    string(APPEND tarn_pc_needs " ${tarn_vendor_pc}")
-endif()
+foreach(library IN LISTS CMAKE_DL_LIBS)
+    string(APPEND tarn_pc_needs " -l${library}")
+endforeach()
+string(APPEND tarn_pc_needs " ${tarn_vendor_pc}")
 string(STRIP "${tarn_pc_needs}" tarn_pc_needs)
 # Who links the archive needs what it needs. Then it must stand in Libs, since pkg-config without
 # --static reads nothing else.

@@ -8,10 +8,9 @@ Checks who includes whom.
 
 The rules, each a function below:
   - an area (a folder) includes only the areas that MAY_INCLUDE grants it
-  - base, record, core, process, device_heap and backend_common have no vendor header and no vendor #if; neither has
-    backend_cuda_hip but in runtime_names.h; backend_ze has no vendor header; public headers have no
-    vendor header, and a vendor #if only in that vendor's own header, or in the files of the device heap that are for
-    it; cuda_compat.h and hip_compat.h have both
+  - base, record, core, process, device_heap, backend_common and backend_cuda_hip have no vendor header and no vendor #if;
+    backend_cuda, backend_hip and backend_ze have no vendor header; public headers have none, and a vendor #if only in that
+    vendor's own header, or in the files of the device heap that are for it; cuda_compat.h and hip_compat.h have both
   - src/core is a stack of folders: a file includes its own folder or one below it
   - no folder of src has more than 25 C files
   - modules (x.h with x.c) of src form no cycle
@@ -52,10 +51,10 @@ MAY_INCLUDE = {
     "device_heap": {"device_heap", "base", "public", "device_part:layout", "device_part:size_class"},
     # What the backends do alike. They include it; it includes none of them.
     "backend_common": {"backend_common", "base", "public:backend", "public:status"},
-    # What the backends of CUDA and HIP share. It knows the vendor by runtime_names.h alone.
+    # What the backends of CUDA and HIP share: it knows the vendor by a table alone.
     "backend_cuda_hip": {"backend_cuda_hip", "base", "backend_common", "public:backend", "public:status"},
     # The one file that knows which backends there are.
-    "backends": {"base", "backend_common", "public"} | {"backend_" + name for name in BACKENDS},
+    "backends": {"base", "backend_common", "backend_cuda_hip", "public"} | {"backend_" + name for name in BACKENDS},
     "tests/unit": {"base", "core", "process", "record", "device_heap", "backend_common", "backends", "public",
                    "device_part", "tests/unit", "tests/harness"},
     "tests/property": {"base", "core", "public", "tests/property", "tests/harness"},
@@ -72,7 +71,8 @@ MAY_INCLUDE = {
     "tests/device": {"public", "tests/device", "tests/harness"},
     "tests/life": {"public", "tests/life", "tests/harness"},
     "tests/record": {"base", "record", "public", "recorders", "recorders/convert", "tests/record", "tests/harness"},
-    "tests/run": {"public", "run", "recorders:launch", "tests/run", "tests/sim", "tests/harness"},
+    "tests/run": {"public", "run", "backend_cuda:cuda_device", "backend_hip:hip_device", "recorders:launch", "tests/run",
+                  "tests/sim", "tests/harness"},
     "tests/abi": {"public"},
     "tests/api": {"public"},
     "tests/docs": {"public"},
@@ -87,9 +87,9 @@ MAY_INCLUDE = {
     "recorders/convert": {"recorders/convert", "record:event", "record:recorder", "base:arith", "base:assert",
                           "base:compiler", "base:escape", "base:host_memory"},
     "recorders": {"recorders", "recorders/convert", "record", "base", "public:status", "public:version"},
-    # A program, and a library over the pools with a backend of its own.
-    "run": {"run", "record", "base", "backend_common", "public", "recorders:launch", "recorders:process_recording",
-            "recorders/convert:number_map"},
+    # A program, and a library over the pools, which fills the table of functions by itself.
+    "run": {"run", "record", "base", "backend_common", "backend_cuda_hip", "public", "recorders:launch",
+            "recorders:process_recording", "recorders/convert:number_map"},
     "examples": {"public", "bindings", "examples"},
     # Over the public headers alone; they include headers of frameworks and vendors.
     "bindings": {"public", "bindings"},
@@ -114,9 +114,9 @@ for backend in ("cuda", "hip"):
 VENDOR_HEADER = re.compile(
     r"^(cuda|cublas|cupti|cufft|curand|cusparse|driver_types|vector_types|nvml|nvrtc|hip/|hip_|hsa|roc|"
     r"level_zero/|ze_|zes_|sycl|CL/)", re.IGNORECASE)
-# Of the device part: what vendors differ in, and functions of the host and of devices. Of backend_cuda_hip: its
-# names. Of the public headers: those that look like a vendor's.
-FILES_FOR_VENDORS = {"platform.cuh", "platform_cuda.cuh", "platform_hip.cuh", "size_class.h", "runtime_names.h",
+# Of the device part: what vendors differ in, and functions of the host and of devices.
+# Of the public headers: those that look like a vendor's.
+FILES_FOR_VENDORS = {"platform.cuh", "platform_cuda.cuh", "platform_hip.cuh", "size_class.h",
                      "cuda_compat.h", "hip_compat.h"}
 VENDOR_MACRO = re.compile(r"CUDA|NVCC|(\b|_)HIP|ROCM|LEVEL_ZERO|SYCL|(\b|_)ZE(\b|_)|TARN_HAVE_")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -214,14 +214,14 @@ def check_vendors(tree):
         if area.startswith("core/"):
             area = "core"
         if area not in ("public", "device_part", "base", "record", "core", "process", "device_heap",
-                        "backend_common", "backend_cuda_hip", "backend_ze"):
+                        "backend_common", "backend_cuda_hip", "backend_cuda", "backend_hip", "backend_ze"):
             continue
-        if area in ("device_part", "backend_cuda_hip", "public") and file.name in FILES_FOR_VENDORS:
+        if area in ("device_part", "public") and file.name in FILES_FOR_VENDORS:
             continue
         for number, _, name, target in tree.includes(file):
             if target is None and VENDOR_HEADER.match(name):
                 tree.report(file, number, f"vendor header <{name}> in {area}")
-        if area == "backend_ze" or (area == "public" and file.stem in BACKENDS):
+        if (area == "public" and file.stem in BACKENDS) or area in ("backend_cuda", "backend_hip", "backend_ze"):
             continue
         for number, line in enumerate(tree.lines[file], 1):
             match = CONDITION.match(line)
@@ -291,11 +291,9 @@ CLEAN = {
     "src/core/api/api.c": '#include "../pool/pool.h"\n',
     "src/process/create.h": '#include "../core/pool/pool.h"\n#include "../record/recorder.h"\n',
     "src/backend_common/opening.h": '#include "tarn/backend.h"\n#include "../base/assert.h"\n',
-    "src/backend_cuda_hip/runtime_names.h":
-        "#if defined(__HIP_PLATFORM_AMD__)\n#include <hip/hip_runtime_api.h>\n#endif\n",
-    "src/backend_cuda_hip/runtime_device.h": '#include "runtime_names.h"\n#include "../backend_common/opening.h"\n',
+    "src/backend_cuda_hip/gpu_device.h": '#include "../backend_common/opening.h"\n',
     "src/backend_cuda/cuda_backend.c":
-        '#include <cuda.h>\n#include "tarn/cuda.h"\n#include "../backend_cuda_hip/runtime_device.h"\n',
+        '#include "tarn/cuda.h"\n#include "../backend_cuda_hip/gpu_device.h"\n',
     "src/backend_ze/ze_table.h": "#ifndef TN_ZE_TABLE_H\n#endif\n",
     "src/backend_host/host_backend.c": '#include "../base/assert.h"\n#include "tarn/backend.h"\n',
     "src/backends.c": '#include "tarn/cuda.h"\n#if defined(TARN_HAVE_CUDA_BACKEND)\n#endif\n',
@@ -349,12 +347,13 @@ PLANTED = [
      "backend_common may not include backend_host"),
     ("src/backend_common/opening.h", "#include <cuda.h>", "vendor header <cuda.h> in backend_common"),
     ("src/backend_common/opening.h", "#if TARN_HAVE_CUDA_BACKEND", "vendor #if in backend_common"),
-    ("src/backend_cuda_hip/runtime_device.h", "#include <cuda.h>", "vendor header <cuda.h> in backend_cuda_hip"),
-    ("src/backend_cuda_hip/runtime_device.h", "#if CUDART_VERSION >= 12000", "vendor #if in backend_cuda_hip"),
-    ("src/backend_cuda_hip/runtime_device.h", '#include "../backend_cuda/cuda_backend.c"',
+    ("src/backend_cuda_hip/gpu_device.h", "#include <cuda.h>", "vendor header <cuda.h> in backend_cuda_hip"),
+    ("src/backend_cuda_hip/gpu_device.h", "#if CUDART_VERSION >= 12000", "vendor #if in backend_cuda_hip"),
+    ("src/backend_cuda_hip/gpu_device.h", '#include "../backend_cuda/cuda_backend.c"',
      "backend_cuda_hip may not include backend_cuda"),
-    ("src/backend_cuda_hip/runtime_device.h", '#include "tarn/cuda.h"', "backend_cuda_hip may not include public"),
-    ("src/backend_host/host_backend.c", '#include "../backend_cuda_hip/runtime_device.h"',
+    ("src/backend_cuda_hip/gpu_device.h", '#include "tarn/cuda.h"', "backend_cuda_hip may not include public"),
+    ("src/backend_cuda/cuda_backend.c", "#include <cuda.h>", "vendor header <cuda.h> in backend_cuda"),
+    ("src/backend_host/host_backend.c", '#include "../backend_cuda_hip/gpu_device.h"',
      "backend_host may not include backend_cuda_hip"),
     ("src/backends.c", '#include "core/pool/pool.h"', "backends may not include core/pool"),
     ("include/tarn/status.h", '#include "../../src/base/assert.h"', "public may not include base"),

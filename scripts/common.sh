@@ -71,14 +71,10 @@ fi
 # order in which a machine with devices of several uses them: Level Zero's, a part of the processor in
 # many machines, come last.
 vendors() {
-    local file
-    for file in "$root"/cmake/tarn-vendor-*.cmake; do
-        file=${file##*/tarn-vendor-}
-        echo "${file%.cmake}"
-    done
+    printf '%s\n' cuda hip ze
 }
 
-# has_sdk VENDOR: whether there is what the vendor's backend is compiled and linked with.
+# has_sdk VENDOR: whether there is what the vendor's tests are compiled and linked with.
 has_sdk() {
     case $1 in
     cuda) has_cuda_toolkit ;;

@@ -83,8 +83,9 @@ static void end_released(const struct tn_vendor *vendor, int device)
 {
     unsigned flags;
     int is_active = 1;
-    if (vendor->get_primary_state && !tn_context_pools_are_of_parent() &&
-        vendor->get_primary_state(device, &flags, &is_active) == TN_ERROR_SUCCESS && !is_active)
+    if (vendor->table.get_primary_state && !tn_context_pools_are_of_parent() &&
+        vendor->table.get_primary_state(device, &flags, &is_active) == TN_ERROR_SUCCESS &&
+        !is_active)
         tn_context_pools_abandon(tn_context_pools_take_primary(device));
 }
 

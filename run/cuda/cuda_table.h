@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * cuda_table: CUDA's driver: its names, and the functions that are caught and called. A test compares the declarations
- * with cuda.h: see tests/run/cuda/check_types.c.
+ * cuda_table: CUDA's driver: its names, and the functions that are caught. Those that the pools call are in
+ * src/backend_cuda_hip/gpu_table.h. A test compares the declarations with cuda.h: see tests/run/cuda/check_types.c.
  *
  * To catch a further function: a line in TN_INTERCEPTED, its tn_call_ function in cuda_calls.c or ../preload/calls_*.c,
  * a line in docs/using/unmodified.md.
@@ -10,30 +10,15 @@
 #define TN_CUDA_TABLE_H
 
 #define TN_VENDOR_NAME          "CUDA"
-#define TN_VENDOR_BACKEND       "cuda"
+#define TN_VENDOR_OF_TABLE      tn_cuda_vendor
 #define TN_VENDOR_WORD          "driver"           /* what its library is called in texts */
 #define TN_VENDOR_LIBRARY       "libcuda.so"       /* the begin of its file name */
 #define TN_VENDOR_PREFIX        "cu"               /* the begin of its symbols */
 #define TN_VENDOR_ADDRESS_ROUTE "cuGetProcAddress" /* in reports */
 #define TN_VENDOR_REPORT_SUFFIX ""                 /* of the name of a report's file */
 
-/* CUdevice_attribute */
-#define TN_ATTRIBUTE_TEXTURE_ALIGNMENT 14
-#define TN_ATTRIBUTE_HAS_RANGES        102 /* CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED */
-
 /* The first version of CUDA whose functions the table may not know. */
 #define TN_VENDOR_VERSION_UNKNOWN 14000
-
-#define TN_GRANULARITY TN_GRANULARITY_MINIMUM
-
-/* The driver aligns to its granularity by itself. */
-#define TN_RESERVE_ALIGNMENT(device) 0
-
-/* Whether an unmapping of nothing is harmless. */
-#define TN_MAY_UNMAP_NOTHING true
-
-/* Records an event after all work of a context. */
-#define TN_EVENT_RECORD_DEVICE tn_vendor_event_record_device
 
 /* X(function, symbol, name, since version, default stream, parameters, arguments) */
 #define TN_INTERCEPTED(X)                                                                          \
@@ -141,58 +126,5 @@
       (void *stream, void **graph), (stream, graph))                                               \
     X(end_capture_of_thread, cuStreamEndCapture_ptsz, cuStreamEndCapture, 10000, OF_THREADS,       \
       (void *stream, void **graph), (stream, graph))
-
-/* Functions that the pools call, besides those that are intercepted.
- * X(result, field, symbol, is it required?, parameters) */
-#define TN_VENDOR_FUNCTIONS(X)                                                                    \
-    X(int, get_version, cuDriverGetVersion, true, (int *version))                                 \
-    X(int, get_error_name, cuGetErrorName, true, (tn_vendor_error error, const char **name))      \
-    X(int, get_device_name, cuDeviceGetName, true, (char *name, int bytes, int device))           \
-    X(int, get_total_bytes, cuDeviceTotalMem_v2, true, (size_t * bytes, int device))              \
-    X(int, get_attribute, cuDeviceGetAttribute, true, (int *value, int attribute, int device))    \
-    X(int, get_context, cuCtxGetCurrent, true, (void **context))                                  \
-    X(int, get_context_device, cuCtxGetDevice, true, (int *device))                               \
-    X(int, push_context, cuCtxPushCurrent_v2, true, (void *context))                              \
-    X(int, pop_context, cuCtxPopCurrent_v2, true, (void **context))                               \
-    X(int, synchronize, cuCtxSynchronize, true, (void))                                           \
-    X(int, get_primary_state, cuDevicePrimaryCtxGetState, true,                                   \
-      (int device, unsigned *flags, int *is_active))                                              \
-    X(int, retain_primary, cuDevicePrimaryCtxRetain, true, (void **context, int device))          \
-    X(int, stream_create, cuStreamCreate, true, (void **stream, unsigned flags))                  \
-    X(int, stream_synchronize, cuStreamSynchronize, true, (void *stream))                         \
-    X(int, stream_wait_event, cuStreamWaitEvent, true,                                            \
-      (void *stream, void *event, unsigned flags))                                                \
-    X(int, stream_context, cuStreamGetCtx, false, (void *stream, void **context))                 \
-    X(int, stream_id, cuStreamGetId, false, (void *stream, unsigned long long *id))               \
-    X(int, event_create, cuEventCreate, true, (void **event, unsigned flags))                     \
-    X(int, event_destroy, cuEventDestroy_v2, true, (void *event))                                 \
-    X(int, event_record, cuEventRecord, true, (void *event, void *stream))                        \
-    X(int, event_query, cuEventQuery, true, (void *event))                                        \
-    X(int, event_synchronize, cuEventSynchronize, true, (void *event))                            \
-    X(int, record_context, cuCtxRecordEvent, false, (void *context, void *event))                 \
-    X(int, fill, cuMemsetD8Async, true,                                                           \
-      (tn_vendor_address address, unsigned char value, size_t size_bytes, void *stream))          \
-    X(int, copy, cuMemcpyAsync, true,                                                             \
-      (tn_vendor_address destination, tn_vendor_address source, size_t size_bytes, void *stream)) \
-    X(int, get_pointer_attribute, cuPointerGetAttribute, true,                                    \
-      (void *value, int attribute, tn_vendor_address address))                                    \
-    X(int, get_granularity, cuMemGetAllocationGranularity, false,                                 \
-      (size_t * bytes, const struct tn_vendor_memory *memory, int option))                        \
-    X(int, address_reserve, cuMemAddressReserve, false,                                           \
-      (tn_vendor_address * address, size_t size_bytes, size_t alignment_bytes,                    \
-       tn_vendor_address wanted, uint64_t flags))                                                 \
-    X(int, address_free, cuMemAddressFree, false, (tn_vendor_address address, size_t size_bytes)) \
-    X(int, release, cuMemRelease, false, (uint64_t handle))                                       \
-    X(int, map, cuMemMap, false,                                                                  \
-      (tn_vendor_address address, size_t size_bytes, size_t offset_bytes, uint64_t handle,        \
-       uint64_t flags))                                                                           \
-    X(int, unmap, cuMemUnmap, false, (tn_vendor_address address, size_t size_bytes))              \
-    X(int, set_access, cuMemSetAccess, false,                                                     \
-      (tn_vendor_address address, size_t size_bytes, const struct tn_vendor_access *access,       \
-       size_t count))
-
-/* Functions of TN_INTERCEPTED without which there are no pools. */
-#define TN_VENDOR_REQUIRED \
-    TN_CALL_alloc, TN_CALL_free, TN_CALL_get_info, TN_CALL_destroy_stream, TN_CALL_release_primary_7
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * hip_table: AMD's HIP runtime: its names, and the functions that are caught and called. A test compares the declarations
- * with HIP's headers: see tests/run/hip/check_types.c. Functions that end in _spt are for per-thread default streams;
- * there is none for stream-ordered allocations.
+ * hip_table: AMD's HIP runtime: its names, and the functions that are caught. Those that the pools call are in
+ * src/backend_cuda_hip/gpu_table.h. A test compares the declarations with HIP's headers: see tests/run/hip/check_types.c.
+ * Functions that end in _spt are for per-thread default streams; there is none for stream-ordered allocations.
  *
  * To catch a further function: a line in TN_INTERCEPTED, its tn_call_ function in hip_calls.c or ../preload/calls_*.c,
  * a line in docs/using/unmodified.md.
@@ -13,29 +13,12 @@
 #include <limits.h>
 
 #define TN_VENDOR_NAME          "HIP"
-#define TN_VENDOR_BACKEND       "hip"
+#define TN_VENDOR_OF_TABLE      tn_hip_vendor
 #define TN_VENDOR_WORD          "runtime" /* what its library is called in texts */
 #define TN_VENDOR_LIBRARY       "libamdhip64" /* the begin of its file name; wheels of Python add to it */
 #define TN_VENDOR_PREFIX        "hip"         /* the begin of its symbols */
 #define TN_VENDOR_ADDRESS_ROUTE "hipGetProcAddress" /* in reports */
 #define TN_VENDOR_REPORT_SUFFIX ".hip"              /* of the name of a report's file */
-
-/* hipDeviceAttribute_t. HIP 5.2 has no name for the second number. */
-#define TN_ATTRIBUTE_TEXTURE_ALIGNMENT 81
-#define TN_ATTRIBUTE_HAS_RANGES        89 /* hipDeviceAttributeVirtualMemoryManagementSupported */
-
-/* The larger where there are two, which makes for fewer mappings. */
-#define TN_GRANULARITY TN_GRANULARITY_RECOMMENDED
-
-/* Without an alignment the runtime may align to the smaller granularity. */
-#define TN_RESERVE_ALIGNMENT(device) (device)->properties.range_granularity_bytes
-
-/* Whether an unmapping of nothing is harmless. Up to 6.3 at least the runtime crashes. It also answers a mapping that failed
- * for want of file descriptors with success, so that only setting the access fails. */
-#define TN_MAY_UNMAP_NOTHING false
-
-/* There is no event after all work of a device. So a free waits for the device, as the runtime's own does. */
-#define TN_EVENT_RECORD_DEVICE NULL
 
 /* HIP's look-up does not go by versions: its answer is always the address of a symbol. So none is looked up in the table. */
 #define TN_VENDOR_VERSION_UNKNOWN INT_MIN
@@ -157,53 +140,5 @@ struct tn_hip_pitched {
       (void *stream, void **graph), (stream, graph))                                               \
     X(end_capture_of_thread, hipStreamEndCapture_spt, hipStreamEndCapture, 0, OF_THREADS,          \
       (void *stream, void **graph), (stream, graph))
-
-/* Functions that the pools call, besides those that are intercepted.
- * X(result, field, symbol, is it required?, parameters) */
-#define TN_VENDOR_FUNCTIONS(X)                                                                     \
-    X(int, get_version, hipDriverGetVersion, true, (int *version))                                 \
-    X(const char *, get_error_name, hipGetErrorName, true, (tn_vendor_error error))                \
-    X(int, get_last_error, hipGetLastError, true, (void))                                          \
-    X(int, get_device_name, hipDeviceGetName, true, (char *name, int bytes, int device))           \
-    X(int, get_total_bytes, hipDeviceTotalMem, true, (size_t * bytes, int device))                 \
-    X(int, get_attribute, hipDeviceGetAttribute, true, (int *value, int attribute, int device))    \
-    X(int, get_device, hipGetDevice, true, (int *device))                                          \
-    X(int, set_device, hipSetDevice, true, (int device))                                           \
-    X(int, synchronize, hipDeviceSynchronize, true, (void))                                        \
-    X(int, stream_create, hipStreamCreateWithFlags, true, (void **stream, unsigned flags))         \
-    X(int, stream_synchronize, hipStreamSynchronize, true, (void *stream))                         \
-    X(int, stream_wait_event, hipStreamWaitEvent, true,                                            \
-      (void *stream, void *event, unsigned flags))                                                 \
-    X(int, stream_device, hipStreamGetDevice, false, (void *stream, int *device))                  \
-    X(int, stream_id, hipStreamGetId, false, (void *stream, unsigned long long *id))               \
-    X(int, event_create, hipEventCreateWithFlags, true, (void **event, unsigned flags))            \
-    X(int, event_destroy, hipEventDestroy, true, (void *event))                                    \
-    X(int, event_record, hipEventRecord, true, (void *event, void *stream))                        \
-    X(int, event_query, hipEventQuery, true, (void *event))                                        \
-    X(int, event_synchronize, hipEventSynchronize, true, (void *event))                            \
-    X(int, fill, hipMemsetD8Async, true,                                                           \
-      (tn_vendor_address address, unsigned char value, size_t size_bytes, void *stream))           \
-    X(int, copy, hipMemcpyAsync, true,                                                             \
-      (tn_vendor_address destination, tn_vendor_address source, size_t size_bytes, int kind,       \
-       void *stream))                                                                              \
-    X(int, get_pointer_attribute, hipPointerGetAttribute, false,                                   \
-      (void *value, int attribute, tn_vendor_address address))                                     \
-    X(int, get_granularity, hipMemGetAllocationGranularity, false,                                 \
-      (size_t * bytes, const struct tn_vendor_memory *memory, int option))                         \
-    X(int, address_reserve, hipMemAddressReserve, false,                                           \
-      (tn_vendor_address * address, size_t size_bytes, size_t alignment_bytes,                     \
-       tn_vendor_address wanted, uint64_t flags))                                                  \
-    X(int, address_free, hipMemAddressFree, false, (tn_vendor_address address, size_t size_bytes)) \
-    X(int, release, hipMemRelease, false, (uint64_t handle))                                       \
-    X(int, map, hipMemMap, false,                                                                  \
-      (tn_vendor_address address, size_t size_bytes, size_t offset_bytes, uint64_t handle,         \
-       uint64_t flags))                                                                            \
-    X(int, unmap, hipMemUnmap, false, (tn_vendor_address address, size_t size_bytes))              \
-    X(int, set_access, hipMemSetAccess, false,                                                     \
-      (tn_vendor_address address, size_t size_bytes, const struct tn_vendor_access *access,        \
-       size_t count))
-
-/* Functions of TN_INTERCEPTED without which there are no pools. */
-#define TN_VENDOR_REQUIRED TN_CALL_alloc, TN_CALL_free, TN_CALL_get_info, TN_CALL_destroy_stream
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/sync.h"
 
 #include "pass.h"
-#include "vendor_backend.h"
+#include "backend_cuda_hip/gpu_device.h"
 
 struct slot {
     void *_Atomic context;
@@ -84,11 +84,16 @@ static void publish(struct slot *slot, struct tn_ending_pool entry)
 
 /* --- making a pool ----------------------------------------------------------------------------------- */
 
-static size_t alignment_for(const struct tn_vendor_device *device)
+/* The vendor promises the alignment of textures of each address. */
+static size_t alignment_for(const struct tn_gpu_device *device)
 {
+    const struct tn_gpu_table *table = device->table;
     size_t alignment_bytes = TARN_ALIGNMENT_BYTES_DEFAULT;
-    while (alignment_bytes < device->texture_alignment_bytes &&
-           alignment_bytes < TARN_CHUNK_BYTES_DEFAULT)
+    int wanted_bytes = 0;
+    (void)tn_gpu_succeeds(
+        table,
+        table->get_attribute(&wanted_bytes, table->vendor->texture_alignment, device->number));
+    while (alignment_bytes < (size_t)wanted_bytes && alignment_bytes < TARN_CHUNK_BYTES_DEFAULT)
         alignment_bytes *= 2;
     return alignment_bytes;
 }
@@ -103,7 +108,7 @@ static bool may_pass(tarn_status status)
 static tarn_status create_pool(tarn_backend *backend, tarn_pool **pool_out)
 {
     char name[TARN_LABEL_BYTES_MAX + 1];
-    const struct tn_vendor_device *device = backend->state;
+    const struct tn_gpu_device *device = backend->state;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = backend;
     options.alignment_bytes = alignment_for(device);
@@ -125,9 +130,9 @@ static tarn_status make(const struct tn_vendor *vendor, void *context, struct tn
     tarn_backend backend;
     tn_pass_tell_wrong_values();
     *made = (struct tn_ending_pool){ .context = context, .device = -1 };
-    tarn_status status = tn_vendor_backend_open(vendor, context, &backend).status;
+    tarn_status status = tn_vendor_open(vendor, context, &backend).status;
     if (status != TARN_STATUS_OK) return status;
-    made->device = ((const struct tn_vendor_device *)backend.state)->number;
+    made->device = ((const struct tn_gpu_device *)backend.state)->number;
     tn_vendor_error error =
         tn_vendor_find_whether_primary(vendor, context, made->device, &made->is_primary);
     status =
@@ -231,7 +236,7 @@ void tn_context_pools_wait_for(const struct tn_vendor *vendor, const void *addre
     size_t count = atomic_load_explicit(&slot_count, memory_order_acquire);
     for (size_t i = 0; i < count; i++) {
         void *context = atomic_load_explicit(&slots[i].context, memory_order_acquire);
-        if (context && slots[i].pool == found.pool) tn_visit_wait(vendor, context);
+        if (context && slots[i].pool == found.pool) tn_vendor_wait(vendor, context);
     }
 }
 
@@ -316,7 +321,7 @@ int tn_context_pools_current_device(const struct tn_vendor *vendor)
 {
     int device;
     if (!vendor->is_complete) return -1;
-    return tn_vendor_get_device(vendor, &device) == TN_ERROR_SUCCESS ? device : -1;
+    return vendor->table.get_device(&device) == TN_ERROR_SUCCESS ? device : -1;
 }
 
 static bool add_totals(void *argument, struct slot *slot)

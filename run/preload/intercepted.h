@@ -19,14 +19,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backend_cuda_hip/gpu_table.h"
+
 #if TN_RUN_HIP
 #include "../hip/hip_table.h"
 #else
 #include "../cuda/cuda_table.h"
 #endif
 
-typedef int tn_vendor_error;
-typedef uintptr_t tn_vendor_address;
+typedef tn_gpu_error tn_vendor_error;
+typedef tn_gpu_address tn_vendor_address;
 
 /* The default stream of a function: its handle NULL means the device's, or the calling thread's own. */
 enum tn_default_stream {

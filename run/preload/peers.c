@@ -7,8 +7,6 @@
 #include "base/process.h"
 #include "base/sync.h"
 
-#include "vendor_backend.h"
-
 #define PEERS_MAX 64 /* further contexts are not waited for */
 
 static struct tn_mutex lock = TN_MUTEX_INIT;
@@ -68,7 +66,7 @@ void tn_peers_wait(const struct tn_vendor *vendor)
         copy[i] = peers[i];
     tn_mutex_unlock(&lock);
     for (size_t i = 0; i < count; i++)
-        tn_visit_wait(vendor, copy[i]);
+        tn_vendor_wait(vendor, copy[i]);
 }
 
 void tn_peers_note_current(const struct tn_vendor *vendor)

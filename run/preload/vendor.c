@@ -9,8 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend_common/operation.h"
+#include "backend_cuda_hip/gpu_device.h"
+#include "base/host_memory.h"
 #include "base/sync.h"
 
+#include "notes.h"
 #include "system_symbols.h"
 
 static struct tn_vendor the_vendor;
@@ -36,33 +40,21 @@ bool tn_vendor_is_own(const void *address)
     return dladdr(&the_vendor, &own) && dladdr(address, &other) && own.dli_fbase == other.dli_fbase;
 }
 
-/* Finds a symbol and writes its address to the pointer to a function that function_out points to. */
-static bool find(void *library, const char *symbol, void *function_out)
+static void note_call(bool is_of_memory)
 {
-    void *function = tn_system_symbols.dlsym(library, symbol);
-    memcpy(function_out, &function, sizeof function);
-    return function != NULL;
-}
-
-/* Of the intercepted functions those that the pools call. */
-static bool has_required(const struct tn_vendor *vendor)
-{
-    static const enum tn_call required[] = { TN_VENDOR_REQUIRED };
-    for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
-        if (!vendor->intercepted[required[i]]) return false;
-    }
-    return true;
+    tn_notes_vendor_call(is_of_memory ? TN_PURPOSE_MEMORY : TN_PURPOSE_ORDER);
 }
 
 static void find_functions(struct tn_vendor *vendor, void *library)
 {
-    for (enum tn_call call = 0; call < TN_CALL_COUNT; call++)
-        (void)find(library, tn_intercepted[call].symbol, &vendor->intercepted[call]);
-    vendor->is_complete = has_required(vendor);
-#define FIND(result, field, symbol, is_required, parameters) \
-    if (!find(library, #symbol, &vendor->field) && (is_required)) vendor->is_complete = false;
-    TN_VENDOR_FUNCTIONS(FIND)
-#undef FIND
+    for (enum tn_call call = 0; call < TN_CALL_COUNT; call++) {
+        void *function = tn_system_symbols.dlsym(library, tn_intercepted[call].symbol);
+        memcpy(&vendor->intercepted[call], &function, sizeof function);
+    }
+    vendor->table.note = note_call;
+    vendor->is_complete =
+        !tn_gpu_table_fill(&vendor->table, &TN_VENDOR_OF_TABLE, tn_system_symbols.dlsym, library);
+    vendor->table.export_memory = NULL; /* these pools are not shared: HIP need not try it out */
 }
 
 /* The library stays in the process from now on, since the pools call it until the end. All look-ups come before the lock:
@@ -111,4 +103,39 @@ bool tn_vendor_note_library(const void *address)
     if (!dladdr(address, &info) || !info.dli_fname || !is_of_vendor(info.dli_fname)) return false;
     if (atomic_load_explicit(&found_vendor, memory_order_acquire)) return true;
     return find_in_file(info.dli_fname) != NULL;
+}
+
+/* --- contexts ------------------------------------------------------------------------------------------ */
+
+tarn_backend_result tn_vendor_open(const struct tn_vendor *vendor, void *context,
+                                   tarn_backend *backend_out)
+{
+    if (!tn_process_watch_forks()) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    struct tn_gpu_device *device = tn_host_memory_alloc_zeroed(sizeof *device);
+    if (!device) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    device->table = &vendor->table;
+    device->context = context;
+    tn_vendor_error error = vendor->table.get_device(&device->number);
+    tarn_backend_result result =
+        error == TN_ERROR_SUCCESS
+            ? tn_gpu_open_context(device, TARN_MEMORY_KIND_DEVICE, backend_out)
+            : tn_gpu_result(&vendor->table, error);
+    if (result.status == TARN_STATUS_OK)
+        tn_process_watch_end();
+    else
+        tn_host_memory_free(device);
+    return result;
+}
+
+/* The runtime keeps an error for the program, which is not its own: the visit takes it out. */
+void tn_vendor_wait(const struct tn_vendor *vendor, void *context)
+{
+    struct tn_gpu_device device = {
+        .table = &vendor->table,
+        .context = context,
+        .lifetime = tn_lifetime_begin(),
+    };
+    struct tn_gpu_visit visit = tn_gpu_begin(&device, TN_GPU_ORDER);
+    if (visit.may_call) visit.error = vendor->table.synchronize();
+    (void)tn_gpu_end(&visit);
 }

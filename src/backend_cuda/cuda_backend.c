@@ -1,35 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_backend: opening the CUDA backend, and the kinds of memory of a CUDA device. */
+/* cuda_backend: the library of CUDA's driver, and opening its devices. */
 #include "tarn/cuda.h"
 
 #include "cuda_device.h"
 
-void tn_runtime_own_init(struct tn_runtime_device *device)
-{
-    tn_cuda_find_driver(&((struct tn_cuda_device *)device)->driver);
-}
+static const char *const names[] = { "libcuda.so.1", NULL };
 
-tn_runtime_error tn_runtime_find_kind(int number, const tn_runtime_properties *properties,
-                                      tarn_memory_kind kind, bool *has_kind_out)
-{
-    (void)number;
-    *has_kind_out = kind == TARN_MEMORY_KIND_DEVICE ||
-                    (kind == TARN_MEMORY_KIND_PINNED && properties->canMapHostMemory &&
-                     properties->unifiedAddressing) ||
-                    (kind == TARN_MEMORY_KIND_SHARED && properties->managedMemory);
-    return cudaSuccess;
-}
-
-tn_runtime_error tn_runtime_find_spilling(int number, const tn_runtime_properties *properties,
-                                          bool *spills_to_host_out)
-{
-    (void)number;
-    *spills_to_host_out = properties->concurrentManagedAccess && !properties->integrated;
-    return cudaSuccess;
-}
+static struct tn_gpu_library library = {
+    .vendor = &tn_cuda_vendor,
+    .names = names,
+    .open_watch = tn_cuda_watch_open,
+    .lock = TN_MUTEX_INIT,
+};
 
 tarn_status tarn_cuda_backend_open(int device, tarn_memory_kind kind, tarn_backend *backend_out)
 {
-    return tn_runtime_open("tarn_cuda_backend_open", sizeof(struct tn_cuda_device), device, kind,
-                           backend_out);
+    return tn_gpu_open(&library, "tarn_cuda_backend_open", device, kind, backend_out);
+}
+
+tarn_status tn_cuda_device_count(int *count_out)
+{
+    return tn_gpu_device_count(&library, count_out);
+}
+
+tarn_status tn_cuda_current_device(int *device_out)
+{
+    return tn_gpu_current_device(&library, device_out);
 }

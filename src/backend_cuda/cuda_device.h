@@ -1,66 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * cuda_device: the part of an open backend that only CUDA has.
+ * cuda_device: what CUDA's backend has besides backend_cuda_hip.
  *
- *     cuda_backend.c   opening; the kinds of memory of a device
- *     cuda_event.c     an event for all streams of a device
- *     cuda_range.c     the driver's calls for ranges
- *     cuda_status.c    the driver's functions, status codes, calls where another device is current
+ *     cuda_vendor.c    contexts, names of errors, numbers
+ *     cuda_backend.c   the driver's library; opening
  *     cuda_watch.c     tells a tool which memory may be touched
- *
- * Threads: the state does not change while the backend is open, so it needs no lock.
  */
 #ifndef TN_CUDA_DEVICE_H
 #define TN_CUDA_DEVICE_H
 
-#include <cuda.h> /* types of the driver's functions; none of them is linked */
+#include "../backend_cuda_hip/gpu_device.h"
 
-#include "../backend_cuda_hip/runtime_device.h"
-
-/* Functions of the driver. The driver is not linked, so the runtime hands them out. A function is NULL
- * if the driver or the runtime does not have it. */
-struct tn_cuda_driver {
-    CUresult (*get_error_name)(CUresult error, const char **name);
-    /* Tells whether a device has a context. */
-    CUresult (*get_context_state)(CUdevice device, unsigned *flags, int *is_active);
-    CUresult (*get_attribute)(int *value, CUdevice_attribute attribute, CUdevice device);
-    CUresult (*get_granularity)(size_t *granularity_bytes, const CUmemAllocationProp *memory,
-                                CUmemAllocationGranularity_flags option);
-    CUresult (*address_reserve)(CUdeviceptr *address, size_t size_bytes, size_t alignment_bytes,
-                                CUdeviceptr wanted, unsigned long long flags);
-    CUresult (*address_free)(CUdeviceptr address, size_t size_bytes);
-    CUresult (*create)(CUmemGenericAllocationHandle *mapping, size_t size_bytes,
-                       const CUmemAllocationProp *memory, unsigned long long flags);
-    CUresult (*release)(CUmemGenericAllocationHandle mapping);
-    CUresult (*map)(CUdeviceptr address, size_t size_bytes, size_t offset_bytes,
-                    CUmemGenericAllocationHandle mapping, unsigned long long flags);
-    CUresult (*unmap)(CUdeviceptr address, size_t size_bytes);
-    CUresult (*set_access)(CUdeviceptr address, size_t size_bytes, const CUmemAccessDesc *access,
-                           size_t count);
-    CUresult (*get_pointer_attribute)(void *value, CUpointer_attribute attribute,
-                                      CUdeviceptr address);
-    CUresult (*export_mapping)(void *shared, CUmemGenericAllocationHandle mapping,
-                               CUmemAllocationHandleType type, unsigned long long flags);
-    CUresult (*get_context)(CUcontext *context);
-    CUresult (*record_context)(CUcontext context, CUevent event);
+/* Of CUdevice_attribute. */
+enum {
+    TN_CUDA_TEXTURE_ALIGNMENT = 14,
+    TN_CUDA_INTEGRATED = 18,
+    TN_CUDA_CAN_MAP_HOST_MEMORY = 19,
+    TN_CUDA_UNIFIED_ADDRESSING = 41,
+    TN_CUDA_MANAGED_MEMORY = 83,
+    TN_CUDA_CONCURRENT_MANAGED_ACCESS = 89,
+    TN_CUDA_VIRTUAL_MEMORY_MANAGEMENT = 102,
+    TN_CUDA_HANDLE_IS_FILE_DESCRIPTOR = 103,
+    TN_CUDA_RDMA_WITH_VIRTUAL_MEMORY = 110
 };
 
-struct tn_cuda_device {
-    struct tn_runtime_device runtime; /* first: a pointer to it is a pointer to the whole */
-    struct tn_cuda_driver driver;
-    void *watch_domain; /* an nvtxDomainHandle_t */
-};
+/* --- cuda_backend.c: for backends.c -------------------------------------------------------------- */
 
-static inline const struct tn_cuda_driver *tn_cuda_driver_of(const struct tn_runtime_device *device)
-{
-    return &((const struct tn_cuda_device *)device)->driver;
-}
+tarn_status tn_cuda_device_count(int *count_out);
+tarn_status tn_cuda_current_device(int *device_out);
 
-/* --- cuda_status.c ----------------------------------------------------------------------------- */
+/* --- cuda_watch.c -------------------------------------------------------------------------------- */
 
-tarn_backend_result tn_cuda_driver_result(const struct tn_runtime_device *device, CUresult error);
-
-/* Asks the runtime for the driver's functions. A missing function is no failure. */
-void tn_cuda_find_driver(struct tn_cuda_driver *driver_out);
+/* Gives a device that is being opened its watch operations, if it has any. Its context is current. */
+void tn_cuda_watch_open(struct tn_gpu_device *device);
 
 #endif

@@ -5,20 +5,19 @@
  * It uses the memory extension of NVTX: the piece is a heap, each allowed part a region of it. The tool
  * takes pieces of cudaMalloc alone, and needs a context before the first call of NVTX. NVTX consists of
  * headers. It loads a tool if the environment names one; without a tool each call only tests a pointer.
- * Not every toolkit has the header of the extension (13.0 has it). Without the header the backend has no
+ * The build needs the header of the extension, which CUDA's toolkit 13.0 has. Without it the backend has no
  * watch operations.
  * Threads: any.
  */
 #include "cuda_device.h"
 
-#ifdef TN_RUNTIME_HAS_WATCH
+#ifdef TN_HAS_WATCH
 #include <nvtx3/nvToolsExtMem.h>
 
-tarn_watch tn_runtime_watch_begin(void *state, void *address, size_t size_bytes)
+static tarn_watch watch_begin(void *state, void *address, size_t size_bytes)
 {
-    const struct tn_cuda_device *device = state;
-    if (device->runtime.properties.kind != TARN_MEMORY_KIND_DEVICE) return NULL;
-    if (tn_lifetime_is_over(&device->runtime.lifetime)) return NULL;
+    const struct tn_gpu_device *device = state;
+    if (tn_lifetime_is_over(&device->lifetime)) return NULL;
     const nvtxMemVirtualRangeDesc_t piece = { .size = size_bytes, .ptr = address };
     const nvtxMemHeapDesc_t heap = {
         .extCompatID = NVTX_EXT_COMPATID_MEM,
@@ -32,17 +31,17 @@ tarn_watch tn_runtime_watch_begin(void *state, void *address, size_t size_bytes)
     return watch == NVTX_MEM_HEAP_HANDLE_NO_TOOL ? NULL : watch;
 }
 
-void tn_runtime_watch_end(void *state, tarn_watch watch)
+static void watch_end(void *state, tarn_watch watch)
 {
-    const struct tn_cuda_device *device = state;
-    if (tn_lifetime_is_over(&device->runtime.lifetime)) return;
+    const struct tn_gpu_device *device = state;
+    if (tn_lifetime_is_over(&device->lifetime)) return;
     nvtxMemHeapUnregister(device->watch_domain, watch);
 }
 
-void tn_runtime_watch_allow(void *state, tarn_watch watch, void *address, size_t size_bytes)
+static void watch_allow(void *state, tarn_watch watch, void *address, size_t size_bytes)
 {
-    const struct tn_cuda_device *device = state;
-    if (tn_lifetime_is_over(&device->runtime.lifetime)) return;
+    const struct tn_gpu_device *device = state;
+    if (tn_lifetime_is_over(&device->lifetime)) return;
     const nvtxMemVirtualRangeDesc_t part = { .size = size_bytes, .ptr = address };
     const nvtxMemRegionsRegisterBatch_t regions = {
         .extCompatID = NVTX_EXT_COMPATID_MEM,
@@ -56,10 +55,10 @@ void tn_runtime_watch_allow(void *state, tarn_watch watch, void *address, size_t
     nvtxMemRegionsRegister(device->watch_domain, &regions);
 }
 
-void tn_runtime_watch_forbid(void *state, tarn_watch watch, void *address)
+static void watch_forbid(void *state, tarn_watch watch, void *address)
 {
-    const struct tn_cuda_device *device = state;
-    if (tn_lifetime_is_over(&device->runtime.lifetime)) return;
+    const struct tn_gpu_device *device = state;
+    if (tn_lifetime_is_over(&device->lifetime)) return;
     if (!address) {
         nvtxMemHeapReset(device->watch_domain, watch);
         return;
@@ -76,16 +75,28 @@ void tn_runtime_watch_forbid(void *state, tarn_watch watch, void *address)
     nvtxMemRegionsUnregister(device->watch_domain, &regions);
 }
 
-void tn_runtime_watch_init(struct tn_runtime_device *device)
+static void close_watch(struct tn_gpu_device *device)
 {
-    if (device->properties.kind == TARN_MEMORY_KIND_DEVICE)
-        ((struct tn_cuda_device *)device)->watch_domain = nvtxDomainCreateA("tarn");
+    if (device->watch_domain && !tn_lifetime_is_over(&device->lifetime))
+        nvtxDomainDestroy(device->watch_domain);
 }
 
-void tn_runtime_watch_fini(struct tn_runtime_device *device)
+void tn_cuda_watch_open(struct tn_gpu_device *device)
 {
-    nvtxDomainHandle_t domain = ((struct tn_cuda_device *)device)->watch_domain;
-    if (domain && !tn_lifetime_is_over(&device->lifetime)) nvtxDomainDestroy(domain);
+    if (device->properties.kind != TARN_MEMORY_KIND_DEVICE) return;
+    device->watch_domain = nvtxDomainCreateA("tarn");
+    device->close_watch = close_watch;
+    device->operations.watch_begin = watch_begin;
+    device->operations.watch_end = watch_end;
+    device->operations.watch_allow = watch_allow;
+    device->operations.watch_forbid = watch_forbid;
+}
+
+#else
+
+void tn_cuda_watch_open(struct tn_gpu_device *device)
+{
+    (void)device;
 }
 
 #endif

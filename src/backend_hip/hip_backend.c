@@ -1,51 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* hip_backend: opening the HIP backend, and the kinds of memory of a HIP device. */
+/* hip_backend: the library of HIP's runtime, and opening its devices. */
 #include "tarn/hip.h"
 
-#include "../backend_cuda_hip/runtime_device.h"
+#include "hip_device.h"
 
-void tn_runtime_own_init(struct tn_runtime_device *device)
-{
-    (void)device;
-}
+/* A name for each binary interface. Of all, that is taken which the program has; else the newest. */
+static const char *const names[] = { "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                     NULL };
 
-static hipError_t ask_whether(hipDeviceAttribute_t attribute, int number, bool *is_so_out)
-{
-    int value = 0;
-    hipError_t error = hipDeviceGetAttribute(&value, attribute, number);
-    *is_so_out = value != 0;
-    return error;
-}
-
-/* Asks for attributes: the fields of the properties differ from version to version, and on NVIDIA's
- * platform some are never written. */
-tn_runtime_error tn_runtime_find_kind(int number, const tn_runtime_properties *properties,
-                                      tarn_memory_kind kind, bool *has_kind_out)
-{
-    (void)properties;
-    if (kind == TARN_MEMORY_KIND_PINNED)
-        return ask_whether(hipDeviceAttributeCanMapHostMemory, number, has_kind_out);
-    if (kind == TARN_MEMORY_KIND_SHARED)
-        return ask_whether(hipDeviceAttributeManagedMemory, number, has_kind_out);
-    *has_kind_out = kind == TARN_MEMORY_KIND_DEVICE;
-    return hipSuccess;
-}
-
-tn_runtime_error tn_runtime_find_spilling(int number, const tn_runtime_properties *properties,
-                                          bool *spills_to_host_out)
-{
-    (void)properties;
-    bool is_concurrent = false, is_integrated = false;
-    hipError_t error =
-        ask_whether(hipDeviceAttributeConcurrentManagedAccess, number, &is_concurrent);
-    if (error == hipSuccess)
-        error = ask_whether(hipDeviceAttributeIntegrated, number, &is_integrated);
-    *spills_to_host_out = is_concurrent && !is_integrated;
-    return error;
-}
+static struct tn_gpu_library library = {
+    .vendor = &tn_hip_vendor,
+    .names = names,
+    .lock = TN_MUTEX_INIT,
+};
 
 tarn_status tarn_hip_backend_open(int device, tarn_memory_kind kind, tarn_backend *backend_out)
 {
-    return tn_runtime_open("tarn_hip_backend_open", sizeof(struct tn_runtime_device), device, kind,
-                           backend_out);
+    return tn_gpu_open(&library, "tarn_hip_backend_open", device, kind, backend_out);
+}
+
+tarn_status tn_hip_device_count(int *count_out)
+{
+    return tn_gpu_device_count(&library, count_out);
+}
+
+tarn_status tn_hip_current_device(int *device_out)
+{
+    return tn_gpu_current_device(&library, device_out);
 }

@@ -19,12 +19,6 @@
 
 #define LOADER "libze_loader.so.1"
 
-#ifdef TARN_LINK_VENDOR
-/* A reference, by which the linker keeps the loader. It is in the process then, and is found there. */
-tn_ze_result_t zeInit(uint32_t flags);
-static tn_ze_result_t (*const linked)(uint32_t flags) __attribute__((used)) = zeInit;
-#endif
-
 /* Writes the function's address, or NULL, to the pointer to a function that function_out points to. C has no conversion
  * from an object pointer. */
 static bool find_function(const char *name, void *function_out)

@@ -30,6 +30,7 @@ static const char *const of_pools[] = {
     "TARN_SLICES",    "TARN_STATS",      "TARN_STEP",         "TARN_TRACE",
     "TARN_SHAREABLE", "TARN_VANISH",     "TARN_ZERO_ADDRESS", "TARN_STREAM_SLACK",
     "TARN_RUN_PASS",  "TARN_RUN_REPORT", "TARN_RUN_UP_TO",    "TARN_RUN_SYNC_FREES",
+    "TARN_VENDOR",
 };
 
 /* Of tools, recorders, tests, scripts and the build. */
@@ -39,7 +40,7 @@ static const char *const of_others[] = {
     "TARN_COMMIT",          "TARN_COMPUTE_SANITIZER",
     "TARN_DEBIAN_MIRROR",   "TARN_DUMP_POOL",
     "TARN_DEV_WARNINGS",    "TARN_EXPECT_DEVICE",
-    "TARN_FAKE_DRIVER",     "TARN_HIP_PLATFORM",
+    "TARN_FAKE_DRIVER",     "TARN_LINK_VENDOR",
     "TARN_INSTALL",         "TARN_SEED",
     "TARN_SOURCE",          "TARN_HAS_KERNELS",
     "TARN_TEST_FRAMEWORKS", "TARN_TOOLS_IN_SYSTEM_PYTHON",

@@ -88,17 +88,21 @@ static bool has_context(int device)
     return is_active != 0;
 }
 
-/* Must be the first to use a device in the process, since a context stays. */
+/* Must be the first to use a device in the process, since a context of the runtime's stays. Tarn's own ends with the backend. */
 static void no_other_device_gets_a_context(void **state)
 {
     require_two_devices();
     assert_int_equal(current_device(), 0);
     assert_false(has_context(0));
     assert_false(has_context(1));
+    tarn_backend backend;
+    assert_int_equal(tarn_cuda_backend_open(1, TARN_MEMORY_KIND_DEVICE, &backend), TARN_STATUS_OK);
     use_device(1);
     assert_int_equal(current_device(), 0);
     assert_true(has_context(1));
     assert_false(has_context(0));
+    tarn_backend_close(&backend);
+    assert_false(has_context(1));
 }
 
 static int run_vendor_tests(void)

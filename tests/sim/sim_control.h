@@ -98,6 +98,7 @@ typedef struct sim_settings {
     bool has_kind[SIM_MEMORY_KIND_COUNT]; /* all true */
     bool has_ranges;                      /* true */
     bool has_sharing;     /* TARN_SIM_SHARING=0: physical objects have no descriptors; true */
+    bool has_rdma;        /* memory of ranges can be had for GPUDirect RDMA; false */
     bool has_pools;       /* TARN_SIM_POOLS=0: the vendor's own pool is missing; true */
     bool has_one_address; /* pinned memory has the host's on the device, too; true */
     int poor_device;   /* says that it has no ranges and no memory but its own; -1: there is none */
@@ -163,6 +164,9 @@ SIM_API void sim_lose_device(int device);
 /* Somebody else destroyed the device's context: memory, streams and events on it are gone, and
  * calls that need the device answer CONTEXT_DESTROYED. */
 SIM_API void sim_destroy_context(int device);
+
+/* The device's context ends with all that is in it, and the next call that needs one makes another. */
+SIM_API void sim_reset_device(int device);
 
 /* The process ends: all calls answer UNLOADING from now on. */
 SIM_API void sim_unload_driver(void);

@@ -80,6 +80,7 @@ SIM_API sim_status sim_device_check(int device);
 /* Primary contexts of the vendors that have them. A face activates one in each call that would
  * create it. Activating again does nothing. */
 SIM_API sim_status sim_context_activate(int device);
+SIM_API void sim_context_deactivate(int device);
 SIM_API bool sim_context_is_active(int device);
 
 SIM_API sim_status sim_memory_info(int device, size_t *total_bytes_out, size_t *free_bytes_out);

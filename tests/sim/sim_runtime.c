@@ -21,7 +21,7 @@ static void renew_thread(void)
 int sim_runtime_device(void)
 {
     renew_thread();
-    return of_thread.device;
+    return RUNTIME_CURRENT_DEVICE(of_thread.device);
 }
 
 void sim_runtime_set_device(int device)
@@ -101,13 +101,14 @@ const char *RUNTIME(GetErrorString)(runtime_error error)
 sim_status sim_runtime_begin_without_context(const char *name)
 {
     sim_status status = sim_enter(name);
+    if (status == SIM_STATUS_OK) RUNTIME_INITIALIZE();
     return status == SIM_STATUS_OK && sim_device_count() == 0 ? SIM_STATUS_NO_DEVICE : status;
 }
 
 sim_status sim_runtime_begin(const char *name)
 {
     sim_status status = sim_runtime_begin_without_context(name);
-    return status == SIM_STATUS_OK ? sim_context_activate(sim_runtime_device()) : status;
+    return status == SIM_STATUS_OK ? RUNTIME_ACTIVATE(sim_runtime_device()) : status;
 }
 
 sim_status sim_runtime_begin_unsafe(const char *name)

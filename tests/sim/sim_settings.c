@@ -253,6 +253,13 @@ sim_status sim_context_activate(int device)
     return status;
 }
 
+void sim_context_deactivate(int device)
+{
+    sim_lock();
+    sim_machine.has_context[device] = false;
+    sim_unlock();
+}
+
 bool sim_context_is_active(int device)
 {
     sim_lock();
@@ -295,6 +302,11 @@ static void break_device(int device, sim_status state)
 void sim_lose_device(int device)
 {
     break_device(device, SIM_STATUS_DEVICE_LOST);
+}
+
+void sim_reset_device(int device)
+{
+    break_device(device, SIM_STATUS_OK);
 }
 
 void sim_destroy_context(int device)

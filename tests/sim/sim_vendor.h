@@ -18,7 +18,6 @@ struct sim_vendor_error {
     sim_status status;
     int code;
     const char *name;
-    const char *other_name; /* by which another library of the vendor calls it, or NULL */
 };
 
 /* How many calls a step of test_call_counts makes, as sim_describe_calls tells it. */

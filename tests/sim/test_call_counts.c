@@ -54,12 +54,20 @@ static tarn_backend open_backend(int device, tarn_memory_kind kind)
     return backend;
 }
 
+/* The device is the thread's current one, as in most programs. */
+static tarn_backend open_current(tarn_memory_kind kind)
+{
+    if (sim_vendor.set_current_device) sim_vendor.set_current_device(0);
+    sim_forget_calls();
+    return open_backend(0, kind);
+}
+
 /* --- the pool ---------------------------------------------------------------------------------- */
 
 static void a_pool_calls_only_to_grow_and_to_shrink(void **state)
 {
     sim_reset();
-    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    tarn_backend backend = open_current(TARN_MEMORY_KIND_DEVICE);
     expect_calls("open");
 
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
@@ -92,7 +100,7 @@ static void a_pool_calls_only_to_grow_and_to_shrink(void **state)
 static void a_pool_that_passes_through_calls_for_each(void **state)
 {
     sim_reset();
-    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    tarn_backend backend = open_current(TARN_MEMORY_KIND_DEVICE);
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.passes_through = true;
@@ -139,7 +147,7 @@ static void submit_work(const tarn_backend *backend, void *address, tarn_stream 
 static void a_pool_calls_only_to_hand_over_between_streams(void **state)
 {
     sim_reset();
-    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    tarn_backend backend = open_current(TARN_MEMORY_KIND_DEVICE);
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.initial_bytes = 4 * MIB;
@@ -236,7 +244,7 @@ static tarn_status alloc_elsewhere(tarn_pool *pool, tarn_stream stream, void **a
 static void a_thread_records_only_what_others_have_wanted(void **state)
 {
     sim_reset();
-    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    tarn_backend backend = open_current(TARN_MEMORY_KIND_DEVICE);
     tarn_device_properties properties;
     expect_done(backend, get_properties, &properties);
     tarn_stream own = properties.thread_stream;
@@ -286,7 +294,7 @@ static void where_streams_end_unannounced_each_call_asks(void **state)
 {
     sim_reset();
     SIM_SET(reuses_streams, true);
-    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    tarn_backend backend = open_current(TARN_MEMORY_KIND_DEVICE);
     tarn_pool *pool;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
@@ -359,7 +367,7 @@ static void memory_operations_call_what_is_documented(void **state)
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         sim_reset();
-        tarn_backend backend = open_backend(0, kinds[i].kind);
+        tarn_backend backend = open_current(kinds[i].kind);
         sim_forget_calls();
         tarn_device_properties properties;
         expect_done(backend, get_properties, &properties);
@@ -379,7 +387,7 @@ static void memory_operations_call_what_is_documented(void **state)
 static void stream_operations_call_what_is_documented(void **state)
 {
     sim_reset();
-    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    tarn_backend backend = open_current(TARN_MEMORY_KIND_DEVICE);
     const tarn_backend_operations *operations = backend.operations;
     void *device = backend.state, *address;
     tarn_stream stream;
@@ -437,7 +445,7 @@ static void stream_operations_call_what_is_documented(void **state)
 static void range_operations_call_what_is_documented(void **state)
 {
     sim_reset();
-    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    tarn_backend backend = open_current(TARN_MEMORY_KIND_DEVICE);
     const tarn_backend_operations *operations = backend.operations;
     tarn_device_properties properties;
     expect_done(backend, get_properties, &properties);

@@ -52,13 +52,6 @@ static void fail_step(const struct sim_step *step, const char *what)
              step->result.vendor_name ? step->result.vendor_name : "no name");
 }
 
-static bool is_named(const tarn_backend_result *result, const struct sim_vendor_error *error)
-{
-    if (!result->vendor_name) return false;
-    if (strcmp(result->vendor_name, error->name) == 0) return true;
-    return error->other_name && strcmp(result->vendor_name, error->other_name) == 0;
-}
-
 static void judge_vendor_fault(const struct sim_scenario *scenario, const struct sim_step *step)
 {
     const tarn_backend_result *result = &step->result;
@@ -83,15 +76,16 @@ static void judge_vendor_fault(const struct sim_scenario *scenario, const struct
     if (sim_step_is_of_stream(step)) expected = TARN_STATUS_VENDOR_ERROR;
     if ((int)result->status != expected) fail_step(step, "has the wrong status");
     if (result->vendor_code != error->code) fail_step(step, "has the wrong code");
-    if (!is_named(result, error)) fail_step(step, "has the wrong name");
+    if (!result->vendor_name || strcmp(result->vendor_name, error->name) != 0)
+        fail_step(step, "has the wrong name");
 }
 
 /* The devices are set before the faults, so that the scenario's calls alone are numbered. */
 static bool prepare(enum current_device current, struct sim_scenario *scenario)
 {
     sim_reset();
-    if (current == SAME_DEVICE) return true;
-    if (!sim_vendor.set_current_device) return false;
+    if (!sim_vendor.set_current_device) return current == SAME_DEVICE;
+    if (current == SAME_DEVICE) sim_vendor.set_current_device(0);
     if (current == OTHER_DEVICE) {
         sim_vendor.set_current_device(1);
         scenario->current_device = 1;

@@ -59,7 +59,7 @@ static sim_capture_mode thread_mode(void)
 /* Either is the face's. */
 static void fail_exchanges(size_t first, size_t count)
 {
-    sim_fail_calls("cudaThreadExchangeStreamCaptureMode", first, count, SIM_STATUS_UNKNOWN);
+    sim_fail_calls("cuThreadExchangeStreamCaptureMode", first, count, SIM_STATUS_UNKNOWN);
     sim_fail_calls("hipThreadExchangeStreamCaptureMode", first, count, SIM_STATUS_UNKNOWN);
 }
 
@@ -95,8 +95,8 @@ static void memory_of_each_kind_is_acquired(void **state)
 
 static void a_failure_sets_the_mode_back_too(void **state)
 {
-    static const char *const names[] = { "cudaMalloc", "cudaHostAlloc", "cudaMallocManaged",
-                                         "hipMalloc",  "hipHostMalloc", "hipMallocManaged" };
+    static const char *const names[] = { "cuMemAlloc", "cuMemHostAlloc", "cuMemAllocManaged",
+                                         "hipMalloc",  "hipHostMalloc",  "hipMallocManaged" };
     for (size_t i = 0; i < KIND_COUNT; i++) {
         sim_reset();
         tarn_backend backend = open_backend(0, kinds[i]);

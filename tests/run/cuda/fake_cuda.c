@@ -7,7 +7,6 @@
 
 #define DEVICES_MAX 8
 
-EXPORT int cuInit(unsigned flags);
 EXPORT int cuCtxCreate_v2(void **context, unsigned flags, int device);
 EXPORT int cuCtxSetCurrent(void *context);
 EXPORT int cuStreamQuery(void *stream);
@@ -36,7 +35,7 @@ int fake_settle(int error)
     return error;
 }
 
-int cuInit(unsigned flags)
+int fake_init(unsigned flags)
 {
     is_initialised = flags == 0;
     return fake_answer(sim_enter("cuInit"));
@@ -90,9 +89,9 @@ int fake_get_context(void **context)
     return fake_answer(status);
 }
 
-int fake_get_context_device(int *device)
+int fake_get_device(int *device)
 {
-    sim_status status = fake_need_context(sim_enter("get_context_device"));
+    sim_status status = fake_need_context(sim_enter("get_device"));
     if (status == SIM_STATUS_OK) *device = fake_current()->device;
     return fake_answer(status);
 }
@@ -191,11 +190,22 @@ int fake_get_primary_state(int device, unsigned *flags, int *is_active)
     return fake_answer(status);
 }
 
-int fake_get_error_name(int error, const char **name)
+int fake_get_context_id(void *context, unsigned long long *id)
 {
-    sim_note("get_error_name");
+    *id = (uintptr_t)context;
+    return fake_answer(sim_enter("get_context_id"));
+}
+
+int fake_find_error_name(int error, const char **name)
+{
+    sim_note("find_error_name");
     *name = error == TN_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_UNKNOWN";
     return 0;
+}
+
+int fake_find_error_text(int error, const char **text)
+{
+    return fake_find_error_name(error, text);
 }
 
 /* --- memory, streams, captures ------------------------------------------------------------------------ */
@@ -241,16 +251,6 @@ int fake_set_pool_of_location(void *location, int type, void *pool)
 int fake_destroy_stream_2(void *stream)
 {
     return fake_end_stream("destroy_stream_2", stream);
-}
-
-int fake_stream_context(void *stream, void **context)
-{
-    sim_status status = sim_enter("stream_context");
-    if (status != SIM_STATUS_OK) return fake_answer(status);
-    struct fake_context *found = fake_context_of_stream(stream);
-    if (!found) return TN_ERROR_INVALID_HANDLE;
-    *context = found;
-    return 0;
 }
 
 int fake_begin_capture_10(void *stream)
@@ -301,11 +301,13 @@ static const struct {
     TN_INTERCEPTED(ENTRY)
 #undef ENTRY
 #define ENTRY(result, field, symbol, is_required, parameters) \
-    { #symbol, NULL, 2000, TN_STREAMS_ALL, (tn_any_function)fake_##field },
-        TN_VENDOR_FUNCTIONS(ENTRY)
+    { symbol, NULL, 2000, TN_STREAMS_ALL, (tn_any_function)fake_##field },
+#define ENTRY_OF_BOTH(result, field, cuda, hip, is_required, parameters) \
+    ENTRY(result, field, cuda, is_required, parameters)
+        TN_GPU_FUNCTIONS(ENTRY_OF_BOTH) TN_CUDA_FUNCTIONS(ENTRY)
+#undef ENTRY_OF_BOTH
 #undef ENTRY
-            { "cuInit", NULL, 2000, TN_STREAMS_ALL, (tn_any_function)cuInit },
-    { "cuCtxCreate_v2", NULL, 3020, TN_STREAMS_ALL, (tn_any_function)cuCtxCreate_v2 },
+            { "cuCtxCreate_v2", NULL, 3020, TN_STREAMS_ALL, (tn_any_function)cuCtxCreate_v2 },
     { "cuCtxSetCurrent", NULL, 4000, TN_STREAMS_ALL, (tn_any_function)cuCtxSetCurrent },
     { "cuStreamQuery", NULL, 2000, TN_STREAMS_ALL, (tn_any_function)cuStreamQuery },
 };

@@ -9,6 +9,7 @@
 #include <hip/hip_runtime_api.h>
 
 #include "../../../run/preload/vendor.h"
+#include "../../../src/backend_hip/hip_device.h"
 
 #define SAME(ours, vendors) _Static_assert((long long)(ours) == (long long)(vendors), #vendors)
 #define SAME_FIELD(our_type, our_field, type, field)            \
@@ -34,7 +35,18 @@ SAME(TN_ERROR_NOT_SUPPORTED, hipErrorNotSupported);
 SAME(TN_ERROR_CAPTURE_WRONG_THREAD, hipErrorStreamCaptureWrongThread);
 SAME(TN_ERROR_UNKNOWN, hipErrorUnknown);
 
-SAME(TN_ATTRIBUTE_TEXTURE_ALIGNMENT, hipDeviceAttributeTextureAlignment);
+SAME(TN_ERROR_INVALID_DEVICE_POINTER, hipErrorInvalidDevicePointer);
+SAME(TN_ERROR_INSUFFICIENT_DRIVER, hipErrorInsufficientDriver);
+SAME(TN_ERROR_MAP_FAILED, hipErrorMapFailed);
+
+SAME(TN_HIP_TEXTURE_ALIGNMENT, hipDeviceAttributeTextureAlignment);
+SAME(TN_HIP_CAN_MAP_HOST_MEMORY, hipDeviceAttributeCanMapHostMemory);
+SAME(TN_HIP_CONCURRENT_MANAGED_ACCESS, hipDeviceAttributeConcurrentManagedAccess);
+SAME(TN_HIP_INTEGRATED, hipDeviceAttributeIntegrated);
+SAME(TN_HIP_MANAGED_MEMORY, hipDeviceAttributeManagedMemory);
+SAME(3, hipHostMallocPortable | hipHostMallocMapped);
+SAME(1, hipMemAttachGlobal);
+SAME(2, hipStreamCaptureModeRelaxed);
 SAME(TN_GRANULARITY_RECOMMENDED, hipMemAllocationGranularityRecommended);
 SAME(11, HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR);
 SAME(1, hipMemLocationTypeDevice);
@@ -44,21 +56,21 @@ SAME(4, hipMemcpyDefault);
 SAME(1, hipStreamNonBlocking);
 SAME(2, hipEventDisableTiming);
 
-SAME(sizeof(struct tn_vendor_location), sizeof(hipMemLocation));
-SAME_FIELD(struct tn_vendor_location, type, hipMemLocation, type);
-SAME_FIELD(struct tn_vendor_location, number, hipMemLocation, id);
-SAME(sizeof(struct tn_vendor_access), sizeof(hipMemAccessDesc));
-SAME_FIELD(struct tn_vendor_access, location, hipMemAccessDesc, location);
-SAME_FIELD(struct tn_vendor_access, flags, hipMemAccessDesc, flags);
+SAME(sizeof(struct tn_gpu_location), sizeof(hipMemLocation));
+SAME_FIELD(struct tn_gpu_location, type, hipMemLocation, type);
+SAME_FIELD(struct tn_gpu_location, number, hipMemLocation, id);
+SAME(sizeof(struct tn_gpu_access), sizeof(hipMemAccessDesc));
+SAME_FIELD(struct tn_gpu_access, location, hipMemAccessDesc, location);
+SAME_FIELD(struct tn_gpu_access, flags, hipMemAccessDesc, flags);
 
 /* HIP 5.2 has another order in the structure, and answers that there are no ranges. */
 #if HIP_VERSION_MAJOR > 5 || HIP_VERSION_MINOR >= 3
-SAME(TN_ATTRIBUTE_HAS_RANGES, hipDeviceAttributeVirtualMemoryManagementSupported);
-SAME(sizeof(struct tn_vendor_memory), sizeof(hipMemAllocationProp));
-SAME_FIELD(struct tn_vendor_memory, type, hipMemAllocationProp, type);
-SAME_FIELD(struct tn_vendor_memory, location, hipMemAllocationProp, location);
-SAME_FIELD(struct tn_vendor_memory, unused, hipMemAllocationProp, win32HandleMetaData);
-SAME(offsetof(struct tn_vendor_memory, flags), offsetof(hipMemAllocationProp, allocFlags));
+SAME(TN_HIP_VIRTUAL_MEMORY_MANAGEMENT, hipDeviceAttributeVirtualMemoryManagementSupported);
+SAME(sizeof(struct tn_gpu_memory), sizeof(hipMemAllocationProp));
+SAME_FIELD(struct tn_gpu_memory, type, hipMemAllocationProp, type);
+SAME_FIELD(struct tn_gpu_memory, location, hipMemAllocationProp, location);
+SAME_FIELD(struct tn_gpu_memory, unused, hipMemAllocationProp, win32HandleMetaData);
+SAME(offsetof(struct tn_gpu_memory, flags), offsetof(hipMemAllocationProp, allocFlags));
 #endif
 
 SAME(sizeof(struct tn_hip_extent), sizeof(struct hipExtent));

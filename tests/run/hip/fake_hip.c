@@ -52,6 +52,17 @@ const char *fake_get_error_name(int error)
     return error == TN_ERROR_OUT_OF_MEMORY ? "hipErrorOutOfMemory" : "hipErrorUnknown";
 }
 
+const char *fake_get_error_text(int error)
+{
+    return fake_get_error_name(error);
+}
+
+int fake_get_runtime_version(int *version)
+{
+    *version = 70200000;
+    return fake_answer(sim_enter("get_runtime_version"));
+}
+
 int hipInit(unsigned flags)
 {
     (void)flags;
@@ -171,18 +182,8 @@ int fake_get_size(tn_vendor_address address, size_t *size_bytes)
 
 /* --- streams, data ------------------------------------------------------------------------------------ */
 
-int fake_stream_device(void *stream, int *device)
-{
-    sim_status status = sim_enter("stream_device");
-    if (status != SIM_STATUS_OK) return fake_answer(status);
-    const struct fake_context *found = fake_context_of_stream(stream);
-    if (!found) return fake_answer(SIM_STATUS_INVALID_HANDLE);
-    *device = found->device;
-    return fake_answer(status);
-}
-
-int fake_copy(tn_vendor_address destination, tn_vendor_address source, size_t size_bytes, int kind,
-              void *stream)
+int fake_copy_kind(tn_vendor_address destination, tn_vendor_address source, size_t size_bytes,
+                   int kind, void *stream)
 {
     sim_status status = sim_enter("copy");
     if (status == SIM_STATUS_OK && kind != 4) status = SIM_STATUS_INVALID_VALUE;
@@ -209,8 +210,12 @@ static void *find_symbol(const char *symbol)
     TN_INTERCEPTED(FIND)
 #undef FIND
 #define FIND(result, field, text, is_required, parameters) \
-    if (strcmp(symbol, #text) == 0) return (void *)(uintptr_t)fake_##field;
-    TN_VENDOR_FUNCTIONS(FIND)
+    if (strcmp(symbol, text) == 0) return (void *)(uintptr_t)fake_##field;
+#define FIND_BOTH(result, field, cuda, hip, is_required, parameters) \
+    FIND(result, field, hip, is_required, parameters)
+    TN_GPU_FUNCTIONS(FIND_BOTH)
+    TN_HIP_FUNCTIONS(FIND)
+#undef FIND_BOTH
 #undef FIND
     return strcmp(symbol, "hipInit") == 0 ? (void *)(uintptr_t)hipInit : NULL;
 }

@@ -8,6 +8,10 @@
 
 #define THINGS_MAX 4096
 
+/* Numbers of attributes. */
+#define FAKE_TEXTURE_ALIGNMENT (TN_RUN_HIP ? 81 : 14)
+#define FAKE_HAS_RANGES        (TN_RUN_HIP ? 89 : 102)
+
 /* --- answers ------------------------------------------------------------------------------------------ */
 
 static int error_of(sim_status status)
@@ -128,6 +132,12 @@ int fake_get_version(int *version)
     return fake_answer(sim_enter("get_version"));
 }
 
+int fake_get_device_count(int *count)
+{
+    *count = sim_device_count();
+    return fake_answer(sim_enter("get_device_count"));
+}
+
 int fake_get_device_name(char *name, int bytes, int device)
 {
     (void)device;
@@ -145,9 +155,9 @@ int fake_get_total_bytes(size_t *bytes, int device)
 int fake_get_attribute(int *value, int attribute, int device)
 {
     (void)device;
-    *value = attribute == TN_ATTRIBUTE_TEXTURE_ALIGNMENT ? 512
-             : attribute == TN_ATTRIBUTE_HAS_RANGES      ? sim_get_settings().has_ranges
-                                                         : 0;
+    *value = attribute == FAKE_TEXTURE_ALIGNMENT ? 512
+             : attribute == FAKE_HAS_RANGES      ? sim_get_settings().has_ranges
+                                                 : 0;
     return fake_answer(sim_enter("get_attribute"));
 }
 
@@ -347,7 +357,7 @@ int fake_set_pool_access(void *pool, const void *descriptions, size_t count)
 
 /* --- ranges ------------------------------------------------------------------------------------------- */
 
-int fake_get_granularity(size_t *bytes, const struct tn_vendor_memory *of, int option)
+int fake_get_granularity(size_t *bytes, const struct tn_gpu_memory *of, int option)
 {
     (void)of, (void)option;
     *bytes = sim_get_settings().range_granularity_bytes;
@@ -377,12 +387,20 @@ int fake_create_memory(uint64_t *handle, size_t size_bytes, const void *properti
 {
     sim_physical *physical = NULL;
     sim_status status = fake_enter("create_memory", SIM_CAPTURE_RULE_UNSAFE);
-    const struct tn_vendor_memory *asked = properties;
+    const struct tn_gpu_memory *asked = properties;
     (void)flags;
     if (status == SIM_STATUS_OK)
         status = sim_physical_create(asked->location.number, size_bytes, &physical);
     if (status == SIM_STATUS_OK) *handle = (uint64_t)(uintptr_t)physical;
     return fake_answer(status);
+}
+
+/* Memory of the pools here is for no other process. */
+int fake_export_memory(void *shared, uint64_t handle, int type, uint64_t flags)
+{
+    (void)shared, (void)handle, (void)type, (void)flags;
+    sim_note("export_memory");
+    return fake_answer(SIM_STATUS_NOT_SUPPORTED);
 }
 
 int fake_release(uint64_t handle)
@@ -415,7 +433,7 @@ int fake_unmap(tn_vendor_address address, size_t size_bytes)
 }
 
 int fake_set_access(tn_vendor_address address, size_t size_bytes,
-                    const struct tn_vendor_access *access, size_t count)
+                    const struct tn_gpu_access *access, size_t count)
 {
     sim_status status = sim_enter("set_access");
     if (status == SIM_STATUS_OK && count == 1)
@@ -490,9 +508,13 @@ int fake_event_destroy(void *event)
     return fake_answer(status == SIM_STATUS_OK ? sim_event_destroy(event) : status);
 }
 
+/* The event is of the current context, and the stream must be. */
 int fake_event_record(void *event, void *stream)
 {
     sim_status status = sim_enter("event_record");
+    const struct fake_context *context = fake_context_of_stream(stream);
+    if (status == SIM_STATUS_OK && context && context != fake_current())
+        status = SIM_STATUS_INVALID_HANDLE;
     return fake_answer(status == SIM_STATUS_OK ? sim_event_record(event, fake_stream_of(stream))
                                                : status);
 }
@@ -518,6 +540,13 @@ int fake_fill(tn_vendor_address address, unsigned char value, size_t size_bytes,
 }
 
 /* --- captures ----------------------------------------------------------------------------------------- */
+
+int fake_exchange_capture_mode(int *mode)
+{
+    sim_status status = sim_enter("exchange_capture_mode");
+    if (status == SIM_STATUS_OK) *mode = (int)sim_capture_exchange_mode((sim_capture_mode)*mode);
+    return fake_answer(status);
+}
 
 int fake_start_capture(const char *name, int mode)
 {

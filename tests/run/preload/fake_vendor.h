@@ -27,8 +27,19 @@
 TN_INTERCEPTED(DECLARE)
 #undef DECLARE
 #define DECLARE(result, field, symbol, is_required, parameters) \
-    EXPORT result fake_##field parameters __asm__(#symbol);
-TN_VENDOR_FUNCTIONS(DECLARE)
+    EXPORT result fake_##field parameters __asm__(symbol);
+#if TN_RUN_HIP
+#define DECLARE_ONE(result, field, cuda, hip, is_required, parameters) \
+    DECLARE(result, field, hip, is_required, parameters)
+#define FAKE_FUNCTIONS TN_HIP_FUNCTIONS
+#else
+#define DECLARE_ONE(result, field, cuda, hip, is_required, parameters) \
+    DECLARE(result, field, cuda, is_required, parameters)
+#define FAKE_FUNCTIONS TN_CUDA_FUNCTIONS
+#endif
+TN_GPU_FUNCTIONS(DECLARE_ONE)
+FAKE_FUNCTIONS(DECLARE)
+#undef DECLARE_ONE
 #undef DECLARE
 
 /* --- of the vendor ------------------------------------------------------------------------------------ */

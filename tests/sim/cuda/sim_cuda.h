@@ -3,7 +3,7 @@
  * sim_cuda: CUDA's face of the simulated devices.
  *
  *     sim_cuda_runtime.c   those of libcudart's functions that HIP has otherwise; the others are in sim_runtime.h
- *     sim_cuda_driver.c    the driver's functions, which the runtime hands out by name
+ *     sim_cuda_driver.c    those of libcuda; both are in one library, which has both names
  *
  * They are compiled against the vendor's headers, so that prototypes are checked.
  */
@@ -52,7 +52,24 @@ typedef struct cudaMemPoolProps runtime_pool_properties;
     X(cudaErrorStreamCaptureInvalidated) \
     X(cudaErrorUnknown)
 
-/* The driver's function of that name; NULL: it has none. */
-void *sim_cuda_find_driver_function(const char *name);
+/* The device of the thread's current context; -1: none is current. */
+int sim_cuda_current_device(void);
+
+/* From now on the driver's calls work, as after cuInit. */
+void sim_cuda_initialize(void);
+
+/* Makes the device's primary context current in the thread, and keeps it. */
+sim_status sim_cuda_make_current(int device);
+
+/* Whether work of the current device may be asked for, as far as is known before it runs. */
+sim_status sim_runtime_check_fill(cudaStream_t stream, const void *address, size_t size_bytes);
+sim_status sim_runtime_check_copy(const void *destination, const void *source, size_t size_bytes);
+
+/* For sim_runtime.c. */
+#define RUNTIME_CURRENT_DEVICE(without) \
+    (sim_cuda_current_device() >= 0 ? sim_cuda_current_device() : (without))
+#define RUNTIME_INITIALIZE() sim_cuda_initialize()
+#define RUNTIME_ACTIVATE(device) \
+    (sim_cuda_current_device() >= 0 ? sim_device_check(device) : sim_cuda_make_current(device))
 
 #endif

@@ -18,6 +18,7 @@
  *
  * The default streams, legacy and per thread, wait for no other stream.
  */
+#include <dlfcn.h>
 #include <stdio.h>
 
 #include "../sim_runtime.h"
@@ -119,7 +120,7 @@ cudaError_t cudaGetDeviceCount(int *count)
 cudaError_t cudaSetDevice(int device)
 {
     sim_status status = sim_runtime_begin_without_context("cudaSetDevice");
-    if (status == SIM_STATUS_OK) status = sim_context_activate(device);
+    if (status == SIM_STATUS_OK) status = sim_cuda_make_current(device);
     if (status == SIM_STATUS_OK) sim_runtime_set_device(device);
     return sim_runtime_answer(status);
 }
@@ -170,7 +171,10 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
     sim_status status = sim_enter("cudaGetDriverEntryPointByVersion");
     if (status == SIM_STATUS_OK && version > CUDART_VERSION) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) {
-        *function = sim_cuda_find_driver_function(name);
+        char newer[64];
+        snprintf(newer, sizeof newer, "%s_v2", name);
+        *function = dlsym(RTLD_DEFAULT, newer);
+        if (!*function) *function = dlsym(RTLD_DEFAULT, name);
         if (found)
             *found = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     }
@@ -331,14 +335,27 @@ static bool may_write(const void *address)
     return access == SIM_ACCESS_READ_WRITE;
 }
 
+sim_status sim_runtime_check_fill(cudaStream_t stream, const void *address, size_t size_bytes)
+{
+    sim_status status = check_stream_is_current(stream);
+    if (status == SIM_STATUS_WRONG_DEVICE ||
+        (status == SIM_STATUS_OK && size_bytes > 0 && !may_write(address)))
+        status = SIM_STATUS_INVALID_VALUE;
+    return status;
+}
+
+sim_status sim_runtime_check_copy(const void *destination, const void *source, size_t size_bytes)
+{
+    bool is_wrong =
+        size_bytes > 0 && (is_attached_to_host(destination) || is_attached_to_host(source));
+    return is_wrong ? SIM_STATUS_INVALID_VALUE : SIM_STATUS_OK;
+}
+
 cudaError_t cudaMemsetAsync(void *address, int value, size_t size_bytes, cudaStream_t stream)
 {
     unsigned char byte = (unsigned char)value;
     sim_status status = sim_runtime_begin("cudaMemsetAsync");
-    if (status == SIM_STATUS_OK) status = check_stream_is_current(stream);
-    if (status == SIM_STATUS_WRONG_DEVICE ||
-        (status == SIM_STATUS_OK && size_bytes > 0 && !may_write(address)))
-        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) status = sim_runtime_check_fill(stream, address, size_bytes);
     if (status == SIM_STATUS_OK)
         status = sim_fill(sim_runtime_stream(stream), address, &byte, 1, size_bytes);
     return sim_runtime_answer(status);
@@ -367,10 +384,9 @@ cudaError_t cudaMemcpyAsync(void *destination, const void *source, size_t size_b
     sim_status status = sim_runtime_begin("cudaMemcpyAsync");
     if (status == SIM_STATUS_OK && (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault))
         return sim_runtime_answer_error(cudaErrorInvalidMemcpyDirection);
-    if (status == SIM_STATUS_OK && size_bytes > 0 &&
-        (!is_direction(kind, destination, source) || is_attached_to_host(destination) ||
-         is_attached_to_host(source)))
+    if (status == SIM_STATUS_OK && size_bytes > 0 && !is_direction(kind, destination, source))
         status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) status = sim_runtime_check_copy(destination, source, size_bytes);
     if (status == SIM_STATUS_OK)
         status = sim_copy(sim_runtime_stream(stream), destination, source, size_bytes);
     return sim_runtime_answer(status);

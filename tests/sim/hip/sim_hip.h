@@ -14,6 +14,10 @@
 
 #include "../sim_device.h"
 
+#if HIP_VERSION < 70200000 /* the first with streams' numbers */
+hipError_t hipStreamGetId(hipStream_t stream, unsigned long long *id);
+#endif
+
 /* The names of sim_runtime.h. */
 #define RUNTIME(name) hip##name
 typedef hipError_t runtime_error;
@@ -27,11 +31,15 @@ typedef hipMemPoolProps runtime_pool_properties;
 #ifdef hipStreamLegacy
 #define RUNTIME_STREAM_LEGACY hipStreamLegacy
 #endif
-#define RUNTIME_HAS_STREAM_ID      (HIP_VERSION >= 70200000)
+#define RUNTIME_HAS_STREAM_ID      1
 #define RUNTIME_NO_STREAM          hipErrorContextIsDestroyed
 #define RUNTIME_UNKNOWN_NAME       "hipErrorUnknown"
 #define RUNTIME_UNKNOWN_SENTENCE   "unknown error"
 #define RUNTIME_ERROR_STAYS(error) ((error) != hipSuccess)
+
+#define RUNTIME_CURRENT_DEVICE(without) (without)
+#define RUNTIME_INITIALIZE()            ((void)0)
+#define RUNTIME_ACTIVATE(device)        sim_context_activate(device)
 
 /* HIP's sentences were the names up to 5.2, and are sentences since. */
 #define RUNTIME_ERRORS(X)         \

@@ -15,13 +15,24 @@
  */
 #include "../sim_runtime.h"
 
-static sim_status check_memory(const hipMemAllocationProp *memory)
+/* hipMemAllocationProp from 5.3 on, whichever headers there are: it had another order before, and no runtime had ranges. */
+struct properties {
+    int type, handle_type;
+    hipMemLocation location;
+};
+
+static const struct properties *properties_of(const hipMemAllocationProp *memory)
+{
+    return (const void *)memory;
+}
+
+static sim_status check_memory(const struct properties *memory)
 {
     if (memory->type != hipMemAllocationTypePinned ||
         memory->location.type != hipMemLocationTypeDevice)
         return SIM_STATUS_INVALID_VALUE;
-    if (memory->requestedHandleType != hipMemHandleTypeNone &&
-        memory->requestedHandleType != hipMemHandleTypePosixFileDescriptor)
+    if (memory->handle_type != hipMemHandleTypeNone &&
+        memory->handle_type != hipMemHandleTypePosixFileDescriptor)
         return SIM_STATUS_NOT_SUPPORTED;
     if (memory->location.id < 0 || memory->location.id >= sim_device_count())
         return SIM_STATUS_INVALID_VALUE;
@@ -39,7 +50,7 @@ hipError_t hipMemGetAllocationGranularity(size_t *granularity_bytes,
 {
     bool is_minimum = option == hipMemAllocationGranularityMinimum;
     sim_status status = sim_runtime_begin("hipMemGetAllocationGranularity");
-    if (status == SIM_STATUS_OK) status = check_memory(memory);
+    if (status == SIM_STATUS_OK) status = check_memory(properties_of(memory));
     if (status == SIM_STATUS_OK && !sim_get_settings().has_ranges)
         status = SIM_STATUS_NOT_SUPPORTED;
     if (status == SIM_STATUS_OK)
@@ -71,11 +82,11 @@ hipError_t hipMemCreate(hipMemGenericAllocationHandle_t *handle, size_t size_byt
     sim_physical *physical = NULL;
     sim_status status = sim_runtime_begin_unsafe("hipMemCreate");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
-    if (status == SIM_STATUS_OK) status = check_memory(memory);
+    if (status == SIM_STATUS_OK) status = check_memory(properties_of(memory));
     if (status == SIM_STATUS_OK) {
-        bool is_shareable = memory->requestedHandleType != hipMemHandleTypeNone;
-        status =
-            sim_physical_create_shareable(memory->location.id, size_bytes, is_shareable, &physical);
+        bool is_shareable = properties_of(memory)->handle_type != hipMemHandleTypeNone;
+        status = sim_physical_create_shareable(properties_of(memory)->location.id, size_bytes,
+                                               is_shareable, &physical);
     }
     if (status == SIM_STATUS_OK) *handle = (hipMemGenericAllocationHandle_t)(void *)physical;
     return sim_runtime_answer(status);

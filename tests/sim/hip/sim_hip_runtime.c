@@ -19,6 +19,7 @@
  */
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "../sim_runtime.h"
 
@@ -123,14 +124,19 @@ hipError_t hipSetDevice(int device)
     return sim_runtime_answer(status);
 }
 
-hipError_t hipGetDeviceProperties(hipDeviceProp_t *properties, int device)
+hipError_t hipDeviceGetName(char *name, int bytes, int device)
 {
-    sim_status status = sim_runtime_begin_without_context("hipGetDeviceProperties");
+    sim_status status = sim_runtime_begin_without_context("hipDeviceGetName");
     if (status == SIM_STATUS_OK) status = sim_device_check(device);
-    if (status == SIM_STATUS_OK) {
-        *properties = (hipDeviceProp_t){ .totalGlobalMem = sim_get_settings().memory_bytes };
-        snprintf(properties->name, sizeof properties->name, "simulated HIP device %d", device);
-    }
+    if (status == SIM_STATUS_OK) snprintf(name, (size_t)bytes, "simulated HIP device %d", device);
+    return sim_runtime_answer(status);
+}
+
+hipError_t hipDeviceTotalMem(size_t *bytes, int device)
+{
+    sim_status status = sim_runtime_begin_without_context("hipDeviceTotalMem");
+    if (status == SIM_STATUS_OK) status = sim_device_check(device);
+    if (status == SIM_STATUS_OK) *bytes = sim_get_settings().memory_bytes;
     return sim_runtime_answer(status);
 }
 
@@ -230,6 +236,19 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes, const void
     return sim_runtime_answer(status);
 }
 
+/* The only attribute that somebody asks for. */
+hipError_t hipPointerGetAttribute(void *value, hipPointer_attribute attribute,
+                                  hipDeviceptr_t address)
+{
+    sim_memory memory;
+    sim_status status = sim_runtime_begin("hipPointerGetAttribute");
+    if (status == SIM_STATUS_OK &&
+        (attribute != HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR || !sim_memory_find(address, &memory)))
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) memcpy(value, &memory.address, sizeof memory.address);
+    return sim_runtime_answer(status);
+}
+
 /* --- streams ------------------------------------------------------------------------------------ */
 
 hipError_t hipStreamDestroy(hipStream_t stream)
@@ -273,17 +292,28 @@ static sim_status check_end(const void *address, size_t size_bytes)
                                                           : SIM_STATUS_INVALID_VALUE;
 }
 
-hipError_t hipMemsetAsync(void *address, int value, size_t size_bytes, hipStream_t stream)
+static hipError_t fill(const char *name, void *address, unsigned char byte, size_t size_bytes,
+                       hipStream_t stream)
 {
-    unsigned char byte = (unsigned char)value;
     sim_memory memory;
-    sim_status status = sim_runtime_begin("hipMemsetAsync");
+    sim_status status = sim_runtime_begin(name);
     if (status == SIM_STATUS_OK && size_bytes > 0 && !sim_memory_find(address, &memory))
         status = SIM_STATUS_INVALID_ADDRESS;
     if (status == SIM_STATUS_OK) status = check_end(address, size_bytes);
     if (status == SIM_STATUS_OK)
         status = sim_fill(sim_runtime_stream(stream), address, &byte, 1, size_bytes);
     return sim_runtime_answer(status);
+}
+
+hipError_t hipMemsetD8Async(hipDeviceptr_t address, unsigned char value, size_t size_bytes,
+                            hipStream_t stream)
+{
+    return fill("hipMemsetD8Async", address, value, size_bytes, stream);
+}
+
+hipError_t hipMemsetAsync(void *address, int value, size_t size_bytes, hipStream_t stream)
+{
+    return fill("hipMemsetAsync", address, (unsigned char)value, size_bytes, stream);
 }
 
 hipError_t hipMemcpyAsync(void *destination, const void *source, size_t size_bytes,

@@ -2,6 +2,7 @@
 /* hip_over_cudart: memory, streams, events, and what answers mean. */
 #include "hip_over_cudart.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* --- errors ------------------------------------------------------------------------------------- */
@@ -119,16 +120,20 @@ hipError_t hipSetDevice(int device)
     return answer(cudaSetDevice(device));
 }
 
-/* The name and the memory, which is what tarn asks for. */
-hipError_t hipGetDeviceProperties(hipDeviceProp_t *properties, int device)
+hipError_t hipDeviceGetName(char *name, int bytes, hipDevice_t device)
 {
     struct cudaDeviceProp found;
     cudaError_t error = cudaGetDeviceProperties(&found, device);
-    if (error != cudaSuccess) return answer(error);
-    memset(properties, 0, sizeof *properties);
-    memcpy(properties->name, found.name, sizeof properties->name - 1);
-    properties->totalGlobalMem = found.totalGlobalMem;
-    return hipSuccess;
+    if (error == cudaSuccess) snprintf(name, (size_t)bytes, "%s", found.name);
+    return answer(error);
+}
+
+hipError_t hipDeviceTotalMem(size_t *bytes, hipDevice_t device)
+{
+    struct cudaDeviceProp found;
+    cudaError_t error = cudaGetDeviceProperties(&found, device);
+    if (error == cudaSuccess) *bytes = found.totalGlobalMem;
+    return answer(error);
 }
 
 /* Only the driver has a name for it. */
@@ -247,6 +252,18 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes, const void
     return hipSuccess;
 }
 
+/* The only attribute that is asked for: where the allocation or the mapping begins. */
+hipError_t hipPointerGetAttribute(void *value, hipPointer_attribute attribute,
+                                  hipDeviceptr_t address)
+{
+    __typeof__(cuPointerGetAttribute) *get_attribute;
+    hipError_t error = hip_over_cudart_find("cuPointerGetAttribute", &get_attribute);
+    if (error != hipSuccess) return error;
+    if (attribute != HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR) return hipErrorNotSupported;
+    return hip_over_cudart_error((int)get_attribute(value, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                                    (CUdeviceptr)(uintptr_t)address));
+}
+
 /* --- streams ------------------------------------------------------------------------------------ */
 
 _Static_assert(hipStreamDefault == cudaStreamDefault, "one flag");
@@ -320,7 +337,8 @@ hipError_t hipEventSynchronize(hipEvent_t event)
 
 /* --- data --------------------------------------------------------------------------------------- */
 
-hipError_t hipMemsetAsync(void *address, int value, size_t size_bytes, hipStream_t stream)
+hipError_t hipMemsetD8Async(hipDeviceptr_t address, unsigned char value, size_t size_bytes,
+                            hipStream_t stream)
 {
     return answer(cudaMemsetAsync(address, value, size_bytes, stream_of(stream)));
 }

@@ -31,24 +31,10 @@ static CUmemLocation location_of(const hipMemLocation *location)
     return (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = location->id };
 }
 
-static hipError_t check_memory(const hipMemAllocationProp *memory)
+/* From HIP 5.3 on it is as CUDA's. It had another order before, and no runtime had ranges. */
+static const CUmemAllocationProp *memory_of(const hipMemAllocationProp *memory)
 {
-    bool is_known = memory->type == hipMemAllocationTypePinned &&
-                    memory->location.type == hipMemLocationTypeDevice &&
-                    (memory->requestedHandleType == hipMemHandleTypeNone ||
-                     memory->requestedHandleType == hipMemHandleTypePosixFileDescriptor);
-    return is_known ? hipSuccess : hipErrorNotSupported;
-}
-
-static CUmemAllocationProp memory_of(const hipMemAllocationProp *memory)
-{
-    return (CUmemAllocationProp){
-        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .requestedHandleTypes = memory->requestedHandleType == hipMemHandleTypeNone
-                                    ? CU_MEM_HANDLE_TYPE_NONE
-                                    : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-        .location = location_of(&memory->location),
-    };
+    return (const void *)memory;
 }
 
 hipError_t hipMemGetAllocationGranularity(size_t *granularity_bytes,
@@ -56,11 +42,8 @@ hipError_t hipMemGetAllocationGranularity(size_t *granularity_bytes,
                                           hipMemAllocationGranularity_flags option)
 {
     DRIVER_FUNCTION(cuMemGetAllocationGranularity);
-    hipError_t error = check_memory(memory);
-    if (error != hipSuccess) return error;
-    CUmemAllocationProp properties = memory_of(memory);
     bool is_minimum = option == hipMemAllocationGranularityMinimum;
-    return answer(function(granularity_bytes, &properties,
+    return answer(function(granularity_bytes, memory_of(memory),
                            is_minimum ? CU_MEM_ALLOC_GRANULARITY_MINIMUM
                                       : CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
 }
@@ -85,11 +68,8 @@ hipError_t hipMemCreate(hipMemGenericAllocationHandle_t *handle, size_t size_byt
                         const hipMemAllocationProp *memory, unsigned long long flags)
 {
     DRIVER_FUNCTION(cuMemCreate);
-    hipError_t unknown = check_memory(memory);
-    if (unknown != hipSuccess) return unknown;
-    CUmemAllocationProp properties = memory_of(memory);
     CUmemGenericAllocationHandle created = 0;
-    CUresult error = function(&created, size_bytes, &properties, flags);
+    CUresult error = function(&created, size_bytes, memory_of(memory), flags);
     if (error == CUDA_SUCCESS) *handle = (hipMemGenericAllocationHandle_t)(uintptr_t)created;
     return answer(error);
 }

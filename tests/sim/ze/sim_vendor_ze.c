@@ -10,9 +10,9 @@
 
 #include "../sim_vendor.h"
 
-#define ERROR(status, result)                    \
-    {                                            \
-        SIM_STATUS_##status, result, #result, "" \
+#define ERROR(status, result)                \
+    {                                        \
+        SIM_STATUS_##status, result, #result \
     }
 
 static const struct sim_vendor_error errors[] = {
@@ -24,7 +24,7 @@ static const struct sim_vendor_error errors[] = {
     ERROR(DEVICE_LOST, ZE_RESULT_ERROR_DEVICE_LOST),
     ERROR(CONTEXT_DESTROYED, ZE_RESULT_ERROR_DEVICE_LOST),
     ERROR(UNKNOWN, ZE_RESULT_ERROR_UNKNOWN),
-    { 0, 0, NULL, NULL },
+    { 0, 0, NULL },
 };
 
 static const char *const optional_calls[] = {

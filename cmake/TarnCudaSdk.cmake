@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# tarn-vendor-cuda: the CUDA toolkit. Read by TarnBackend.cmake, which says what it has to set, and
-# by the installed tarn-config.cmake.
-#
-# The runtime, never the driver's libcuda: a program then starts on machines without a driver.
+# TarnCudaSdk: looks for CUDA's toolkit, for tests, benchmark and examples that call its runtime; the library needs none.
+# Sets tarn_sdk_target where it is found, or tarn_sdk_missing.
 
 # Headers and library alone, where the user says that they are: without the compiler that find_package
 # wants to see. The packages nvidia-cuda-runtime and nvidia-cuda-crt of PyPI hold just these.
@@ -29,27 +27,18 @@ macro(tarn_find_cuda_runtime)
     endif()
 endmacro()
 
-set(tarn_vendor_missing)
+set(tarn_sdk_missing)
 # find_package is asked quietly, so that the one message is ours and names the packages.
 find_package(CUDAToolkit QUIET)
 if(NOT TARGET CUDA::cudart)
     tarn_find_cuda_runtime()
 endif()
 if(TARGET CUDA::cudart)
-    set(tarn_vendor_target CUDA::cudart)
-    set(tarn_vendor_found "toolkit ${CUDAToolkit_VERSION}")
-    set(tarn_vendor_folder ${CUDAToolkit_LIBRARY_DIR})
-    set(tarn_vendor_pc "-lcudart")
-    # NVTX loads tools by dlopen.
-    foreach(library IN LISTS CMAKE_DL_LIBS)
-        set_property(TARGET CUDA::cudart APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${library})
-        string(APPEND tarn_vendor_pc " -l${library}")
-    endforeach()
+    set(tarn_sdk_target CUDA::cudart)
+    set(tarn_sdk_found "CUDA toolkit ${CUDAToolkit_VERSION}")
 else()
-    string(CONCAT tarn_vendor_missing
-        "the CUDA toolkit (cuda_runtime_api.h and libcudart), and it was not found. "
-        "Install it: package nvidia-cuda-toolkit on Debian and Ubuntu, or the one from "
-        "https://developer.nvidia.com/cuda-downloads; or the packages nvidia-cuda-runtime and "
-        "nvidia-cuda-crt of PyPI. If it is in an unusual place, set CUDAToolkit_ROOT to its folder, by "
-        "-DCUDAToolkit_ROOT=<folder> or in the environment.")
+    string(CONCAT tarn_sdk_missing
+        "the CUDA toolkit (cuda_runtime_api.h and libcudart): package nvidia-cuda-toolkit on Debian and Ubuntu, or the one "
+        "from https://developer.nvidia.com/cuda-downloads; or the packages nvidia-cuda-runtime and nvidia-cuda-crt of "
+        "PyPI. If it is in an unusual place, set CUDAToolkit_ROOT to its folder")
 endif()
