@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# TarnBackend: checks TARN_BACKEND and finds the vendor's SDK.
+# TarnBackend: checks TARN_BACKEND, and finds what the library and its tests need of the vendor.
 #
 # What one vendor needs stands in these places, and nowhere else in the build:
-#   the lists HOST, CUDA, HIP, ZE: below, in CMakeLists.txt, cmake/TarnInstall.cmake, scripts/check_layers.py
-#   cmake/Tarn<Vendor>Sdk.cmake                         finds what its tests call
+#   the lists HOST, CUDA, HIP, ZE, ALL: below, in CMakeLists.txt, scripts/common.sh, scripts/check_layers.py
+#   cmake/Tarn<Vendor>Sdk.cmake                         finds what tests, benchmark and examples call of it
 #   CMakePresets.json                                   its preset
 #   scripts/common.sh                                   its SDK and its devices, for the scripts
 #   scripts/setup                                       its packages
 #   src/CMakeLists.txt                                  its source files
 #   bench/allocators/allocator_vendor_pool_<vendor>.c   its own pool, or that it has none
-#   src/backends.c                                      its function that opens
+#   src/backends.c                                      its functions that open, and count devices
 #   include/tarn/<vendor>.h                             its public header; in the list of tests/api
 #   tests/conformance/vendor_<vendor>.c                 what only the vendor can tell
 #   tests/sim/<vendor>                                  its simulated driver

@@ -257,11 +257,14 @@ typedef struct tarn_backend {
  * Opens the backend that tarn was built for (TARN_BACKEND: "cuda", "hip", "ze" or "host"), for memory of
  * `kind` on device number `device`, as the vendor counts, or TARN_DEVICE_CURRENT. Memory of kind HOST is there in each
  * build, and on no device: any number does. Built for "host", tarn has one device, 0, and serves all kinds as host
- * memory, so that a program for a GPU runs without one: see tarn/host.h. Close the backend with tarn_backend_close after
+ * memory, so that a program for a GPU runs without one: see tarn/host.h. Built for several vendors (TARN_BACKEND=ALL),
+ * the process uses the first of cuda, hip and ze that shows a device, or the one, or "host", that the variable TARN_VENDOR
+ * names; this is settled by the first call of the functions below. Close the backend with tarn_backend_close after
  * the last pool on it is destroyed.
  * Status:
  *  - INVALID_ARGUMENT: backend_out is NULL, or the kind is unknown.
  *  - NO_DEVICE: there is no device, or no driver for one. INVALID_DEVICE: no device has this number.
+ *  - INVALID_ENVIRONMENT: TARN_VENDOR names no backend of this tarn.
  *  - NOT_SUPPORTED: the device lacks that kind of memory.
  *  - OUT_OF_MEMORY: there is no room for the vendor's own context. OUT_OF_HOST_MEMORY.
  *  - FORKED: the vendor was in use before the fork. Never of host memory.
@@ -272,19 +275,20 @@ TARN_API tarn_status tarn_backend_open(int device, tarn_memory_kind kind,
 
 /*
  * Writes how many devices the vendor shows to this process. Creates no context.
- * Status: INVALID_ARGUMENT: count_out is NULL. NO_DEVICE, FORKED, VENDOR_ERROR: as of tarn_backend_open.
+ * Status: INVALID_ARGUMENT: count_out is NULL. NO_DEVICE, INVALID_ENVIRONMENT, FORKED, VENDOR_ERROR: as of tarn_backend_open.
  */
 TARN_API tarn_status tarn_backend_device_count(int *count_out);
 
 /*
- * Writes the calling thread's current device: the one that cudaSetDevice or hipSetDevice has set, 0 at first.
- * Level Zero has no current device; there, and with host memory, it is 0. Creates no context.
- * Status: INVALID_ARGUMENT: device_out is NULL. NO_DEVICE, FORKED, VENDOR_ERROR: as of tarn_backend_open.
- * Cost: that of the vendor's cheapest query: 12 to 36 ns with CUDA 12 and newer.
+ * Writes the calling thread's current device: the one that cudaSetDevice or hipSetDevice has set, 0 at first; with CUDA
+ * that of the current context. Level Zero has no current device; there, and with host memory, it is 0. Creates no context.
+ * Status: INVALID_ARGUMENT: device_out is NULL. NO_DEVICE, INVALID_ENVIRONMENT, FORKED, VENDOR_ERROR: as of tarn_backend_open.
+ * Cost: that of the vendor's cheapest query: 12 to 36 ns with CUDA, where a context is current.
  */
 TARN_API tarn_status tarn_backend_current_device(int *device_out);
 
-/* The name of the backend that tarn_backend_open opens. Static text. */
+/* The name of the backend that tarn_backend_open opens. "none": built for several vendors, and none shows a device. Static
+ * text. */
 TARN_API const char *tarn_backend_name(void);
 
 /* Closes a backend and clears `backend`. NULL and an empty backend are allowed. The vendor is not called at

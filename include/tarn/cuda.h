@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * tarn/cuda.h: the CUDA backend. Present when tarn was configured with TARN_BACKEND=CUDA.
+ * tarn/cuda.h: the CUDA backend. Present when tarn was configured with TARN_BACKEND=CUDA or ALL.
  *
- * A tarn_stream is a cudaStream_t and a tarn_event is a cudaEvent_t, converted to void *; this header needs no
- * CUDA header. Only the runtime library is linked, never the driver: a program starts on a machine without a
- * driver and gets NO_DEVICE.
- *  - Memory comes from cudaMalloc, cudaHostAlloc or cudaMallocManaged. So GPU-aware MPI and IPC find plain
- *    allocations.
- *  - Ranges exist for DEVICE memory, with CUDA 11.3 and newer, if the driver has virtual memory. Memory in
- *    ranges is no plain allocation.
- *  - Streams. NULL and cudaStreamLegacy are one. cudaStreamPerThread is the calling thread's; operations on it
- *    make the backend's device current in that thread for a moment, so a device that was current without a
- *    context gets one. Streams have numbers (identifies_streams) from CUDA 12 on.
+ * It calls the driver, libcuda.so.1, which it loads when a backend is first opened: the library needs no CUDA toolkit,
+ * neither to be built nor to run. Without a driver a program starts and gets NO_DEVICE. Any version of CUDA's runtime
+ * may be in the program, or none: a tarn_stream is a cudaStream_t, which is a CUstream, and a tarn_event is a
+ * cudaEvent_t, a CUevent, converted to void *. This header needs no CUDA header.
+ *  - Context. All calls are made in the primary context of the device, that of cudaSetDevice, also while another
+ *    context is current, such as a green one. Open backends keep it; the last of all who do ends it. After a call the
+ *    thread has the context that it had, or none. A program that creates contexts by cuCtxCreate and uses the memory
+ *    there has to enable access between the two. cudaDeviceReset ends the context: open another backend then.
+ *  - Errors. The runtime's last error is not touched.
+ *  - Memory comes from cuMemAlloc, cuMemHostAlloc or cuMemAllocManaged, as that of cudaMalloc does. So GPU-aware MPI
+ *    and IPC find plain allocations.
+ *  - Ranges exist for DEVICE memory, if the driver and the device have virtual memory: from CUDA 11.3 on. Memory in
+ *    ranges is no plain allocation. Where the device can, it is created for GPUDirect RDMA.
+ *  - Streams. NULL and cudaStreamLegacy are one. cudaStreamPerThread is the calling thread's. Streams have numbers
+ *    (identifies_streams) with a driver of CUDA 12 or newer.
+ *  - The current device is that of the thread's current context; without one it is device 0. With CUDA 11's runtime
+ *    cudaSetDevice makes no context current before the thread's next call of the runtime.
  *
  * While a stream is captured into a graph, in any mode and by any thread:
  *
  *     opening, acquire, range_reserve,     succeed, and the capture stays valid: two calls of
- *     range_map, query_memory              cudaThreadExchangeStreamCaptureMode relax the calling thread's
+ *     range_map, query_memory              cuThreadExchangeStreamCaptureMode relax the calling thread's
  *                                          capture mode meanwhile
  *     release, range_unmap                 wait for the device, which CUDA refuses (VENDOR_ERROR, code
  *                                          900); the capture is invalid then

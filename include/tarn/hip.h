@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * tarn/hip.h: the HIP backend. Present when tarn was configured with TARN_BACKEND=HIP.
+ * tarn/hip.h: the HIP backend. Present when tarn was configured with TARN_BACKEND=HIP or ALL.
  *
- * A tarn_stream is a hipStream_t and a tarn_event is a hipEvent_t, converted to void *; this header needs no
- * HIP header. A program starts on a machine without a device and gets NO_DEVICE. The backend has run on NVIDIA
- * devices and on simulated ones, on no AMD device yet.
+ * It calls AMD's runtime, libamdhip64, which it loads when a backend is first opened, or finds in the program: the library
+ * needs no SDK to be built. A tarn_stream is a hipStream_t and a tarn_event is a hipEvent_t, converted to void *; this
+ * header needs no HIP header. A program starts on a machine without a runtime or a device and gets NO_DEVICE. The backend
+ * has run on NVIDIA devices, over a HIP runtime that is made of CUDA's, and on simulated ones, on no AMD device yet.
  *  - Memory comes from hipMalloc, hipHostMalloc or hipMallocManaged. So GPU-aware MPI and IPC find plain
  *    allocations.
- *  - Versions: HIP 5.2 to 7.2. The major version must be that of the build, because each one of libamdhip64
- *    has another binary interface and another name.
- *  - Ranges exist from HIP 6.1 on, if the driver has them.
- *  - Streams. NULL and hipStreamLegacy, if HIP has it, are one. hipStreamPerThread is the calling thread's.
+ *  - Versions: HIP 5.2 to 7.2, libamdhip64.so.5 to .7: the one that the program has, else the newest there is.
+ *  - Errors. The runtime keeps an error for hipGetLastError. One of tarn's calls is taken out at once. An earlier one of
+ *    the program's is lost with it, since the runtime keeps only one and nobody can put it back; before HIP 7 it is lost
+ *    by a call that succeeds, too.
+ *  - Ranges exist from HIP 6.1 on, if the runtime has them.
+ *  - Streams. NULL and hipStreamLegacy are one from HIP 7 on. hipStreamPerThread is the calling thread's.
  *    Streams have numbers (identifies_streams) from HIP 7.2 on.
+ *  - HIP programs on NVIDIA's platform are CUDA programs: tarn/cuda.h serves them.
  *
  * While a stream is captured into a graph, in any mode and by any thread:
  *
@@ -22,9 +26,6 @@
  *     release, range_unmap                 wait for the device, which HIP may refuse (VENDOR_ERROR, code
  *                                          900); the capture is invalid then
  *     all others                           do what the vendor's call does in the thread's mode
- *
- * TARN_HIP_PLATFORM=nvidia builds this backend over CUDA 13, with HIP's own headers for NVIDIA. It is for
- * trying HIP programs on such a machine; TARN_BACKEND=CUDA is the better choice there.
  */
 #ifndef TARN_HIP_H
 #define TARN_HIP_H

@@ -6,7 +6,7 @@
  * the pool is abandoned, and nothing of it is given to the vendor. At the end of the process pools stay as they are,
  * since the program may free memory until its very end. HIP's programs have devices in place of contexts.
  *
- *     thread ── current context ──► slot ──► pool ──► vendor_backend, of that context
+ *     thread ── current context ──► slot ──► pool ──► backend of that context
  *
  * Threads: any. An allocation, and a free in the current context's pool, take no lock of this module. Other frees do.
  * The vendor forbids to destroy a context while a thread calls it; that keeps the slot of a current context alive.

@@ -92,22 +92,28 @@ tarn_status tn_gpu_device_count(struct tn_gpu_library *library, int *count_out)
 
 /* CUDA's runtime makes the context of a device current when the device is set, from CUDA 12 on; before that at the thread's
  * next call. A thread in which no context is current has the first device. */
+static bool find_current(const struct tn_gpu_table *table, int *device_out)
+{
+    int current = 0;
+    tn_gpu_error error = table->get_device(&current);
+    if (!tn_gpu_succeeds(table, error) && error != TN_ERROR_INVALID_CONTEXT) return false;
+    *device_out = error == TN_ERROR_SUCCESS ? current : 0;
+    return true;
+}
+
 tarn_status tn_gpu_current_device(struct tn_gpu_library *library, int *device_out)
 {
     const struct tn_gpu_table *table = table_of(library);
-    int count, current;
+    int count;
     tarn_status status =
         tn_lifetime_check_open(library->vendor->name, 0, tn_gpu_unloading(library->vendor));
-    if (status != TARN_STATUS_OK) return status;
-    if (table && tn_gpu_succeeds(table, table->get_device(&current))) {
-        *device_out = current;
-        return status;
-    }
-    status = find_count(library, 0, &count);
+    if (status != TARN_STATUS_OK || (table && find_current(table, device_out))) return status;
+    status =
+        find_count(library, 0, &count); /* the first call of the process, or there is no device */
     if (status != TARN_STATUS_OK) return status;
     table = table_of(library);
-    *device_out = tn_gpu_succeeds(table, table->get_device(&current)) ? current : 0;
-    return status;
+    if (find_current(table, device_out)) return status;
+    return open_failed(table, 0, tn_gpu_result(table, table->get_device(&count)));
 }
 
 /* --- opening ----------------------------------------------------------------------------------- */

@@ -336,6 +336,224 @@ static int driver_device_after_set_device(void)
     return device;
 }
 
+/* --- the driver's functions, in place of the runtime's -------------------------------------------- */
+
+/* Declares `function`, a pointer to the driver's function of that name. */
+#define DRIVER(name)            \
+    __typeof__(name) *function; \
+    find(#name, (void *)&function)
+
+static CUcontext retain(int device)
+{
+    CUcontext context = NULL;
+    DRIVER(cuDevicePrimaryCtxRetain);
+    must((int)function(&context, device));
+    return context;
+}
+
+static int push(CUcontext context)
+{
+    DRIVER(cuCtxPushCurrent);
+    return (int)function(context);
+}
+
+static int pop(void)
+{
+    CUcontext context;
+    DRIVER(cuCtxPopCurrent);
+    return (int)function(&context);
+}
+
+static int release_primary(int device)
+{
+    DRIVER(cuDevicePrimaryCtxRelease);
+    return (int)function(device);
+}
+
+static int reset_primary(int device)
+{
+    DRIVER(cuDevicePrimaryCtxReset);
+    return (int)function(device);
+}
+
+static unsigned long long id_of(CUcontext context)
+{
+    unsigned long long id = 0;
+    DRIVER(cuCtxGetId);
+    must((int)function(context, &id));
+    return id;
+}
+
+static int driver_alloc(size_t size_bytes)
+{
+    CUdeviceptr address = 0;
+    DRIVER(cuMemAlloc);
+    return (int)function(&address, size_bytes);
+}
+
+static int driver_free(const void *address)
+{
+    DRIVER(cuMemFree);
+    return (int)function((CUdeviceptr)(uintptr_t)address);
+}
+
+static void use_primary(int device)
+{
+    must((int)cudaGetDeviceCount(&(int){ 0 }));
+    must(push(retain(device)));
+}
+
+static int driver_malloc_without_context(void)
+{
+    must((int)cudaGetDeviceCount(&(int){ 0 }));
+    return driver_alloc(MIB);
+}
+
+static int driver_malloc_of_nothing(void)
+{
+    use_primary(0);
+    return driver_alloc(0);
+}
+
+static int driver_malloc_of_too_much(void)
+{
+    use_primary(0);
+    return driver_alloc(SIZE_MAX / 2);
+}
+
+static int driver_managed_of_nothing(void)
+{
+    CUdeviceptr address = 0;
+    use_primary(0);
+    DRIVER(cuMemAllocManaged);
+    return (int)function(&address, 0, CU_MEM_ATTACH_GLOBAL);
+}
+
+static int driver_host_of_nothing(void)
+{
+    void *address = NULL;
+    use_primary(0);
+    DRIVER(cuMemHostAlloc);
+    return (int)function(&address, 0, CU_MEMHOSTALLOC_PORTABLE);
+}
+
+static int driver_free_inside(void)
+{
+    return driver_free((char *)device_memory(MIB) + 512);
+}
+
+static int driver_free_twice(void)
+{
+    void *address = device_memory(MIB);
+    must(driver_free(address));
+    return driver_free(address);
+}
+
+static int driver_free_of_pinned(void)
+{
+    return driver_free(pinned_memory());
+}
+
+static int driver_free_of_another_device(void)
+{
+    void *address = device_memory(MIB);
+    use_primary(1);
+    return driver_free(address);
+}
+
+/* An event of the current context, on a stream of another device. */
+static int driver_record_on_another_device(void)
+{
+    cudaStream_t stream = stream_of_device(1);
+    cudaEvent_t event = event_of_device(0);
+    DRIVER(cuEventRecord);
+    return (int)function(event, stream);
+}
+
+static int driver_fill_on_another_device(void)
+{
+    void *address = device_memory(MIB);
+    cudaStream_t stream = stream_of_device(1);
+    DRIVER(cuMemsetD8Async);
+    return (int)function((CUdeviceptr)(uintptr_t)address, 1, MIB, stream);
+}
+
+static int driver_fill_of_host_memory(void)
+{
+    static char host[64];
+    cudaStream_t stream = stream_of_device(0);
+    DRIVER(cuMemsetD8Async);
+    return (int)function((CUdeviceptr)(uintptr_t)host, 1, sizeof host, stream);
+}
+
+static int driver_id_of_stream(void)
+{
+    unsigned long long id = 0;
+    cudaStream_t stream = stream_of_device(0);
+    DRIVER(cuStreamGetId);
+    return (int)function(stream, &id);
+}
+
+/* --- primary contexts ----------------------------------------------------------------------------- */
+
+static int driver_context_is_the_runtimes(void)
+{
+    must((int)cudaSetDevice(0));
+    return current_context() == retain(0);
+}
+
+static int driver_context_stays_without_one(void)
+{
+    use_primary(0);
+    must(pop());
+    return current_context() == NULL;
+}
+
+static int driver_release_of_what_is_not_retained(void)
+{
+    must((int)cudaGetDeviceCount(&(int){ 0 }));
+    return release_primary(0);
+}
+
+static int driver_state_after_the_last_release(void)
+{
+    unsigned flags;
+    int is_active = -1;
+    must((int)cudaGetDeviceCount(&(int){ 0 }));
+    (void)retain(0);
+    must(release_primary(0));
+    DRIVER(cuDevicePrimaryCtxGetState);
+    must((int)function(0, &flags, &is_active));
+    return is_active;
+}
+
+static int driver_push_after_a_reset(void)
+{
+    must((int)cudaGetDeviceCount(&(int){ 0 }));
+    CUcontext context = retain(0);
+    must(reset_primary(0));
+    return push(context);
+}
+
+static int driver_id_after_a_reset(void)
+{
+    unsigned long long id = 0;
+    must((int)cudaGetDeviceCount(&(int){ 0 }));
+    CUcontext context = retain(0);
+    must(reset_primary(0));
+    DRIVER(cuCtxGetId);
+    return (int)function(context, &id);
+}
+
+/* Whether the next context has another number. */
+static int driver_id_of_the_next_context(void)
+{
+    must((int)cudaGetDeviceCount(&(int){ 0 }));
+    unsigned long long id = id_of(retain(0));
+    must(reset_primary(0));
+    return id_of(retain(0)) != id;
+}
+
 /* --- streams and events ------------------------------------------------------------------------ */
 
 static int query_of_never_recorded(void)
@@ -858,6 +1076,26 @@ static const struct {
     CASE(context_of_the_other_device),
     CASE(driver_device_without_context),
     CASE(driver_device_after_set_device),
+    CASE(driver_malloc_without_context),
+    CASE(driver_malloc_of_nothing),
+    CASE(driver_malloc_of_too_much),
+    CASE(driver_managed_of_nothing),
+    CASE(driver_host_of_nothing),
+    CASE(driver_free_inside),
+    CASE(driver_free_twice),
+    CASE(driver_free_of_pinned),
+    CASE(driver_free_of_another_device),
+    CASE(driver_record_on_another_device),
+    CASE(driver_fill_on_another_device),
+    CASE(driver_fill_of_host_memory),
+    CASE(driver_id_of_stream),
+    CASE(driver_context_is_the_runtimes),
+    CASE(driver_context_stays_without_one),
+    CASE(driver_release_of_what_is_not_retained),
+    CASE(driver_state_after_the_last_release),
+    CASE(driver_push_after_a_reset),
+    CASE(driver_id_after_a_reset),
+    CASE(driver_id_of_the_next_context),
     CASE(query_of_never_recorded),
     CASE(query_of_null),
     CASE(record_on_another_device),
