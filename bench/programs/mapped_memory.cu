@@ -5,7 +5,7 @@
 //
 //     costs      microseconds to take and to give back a block, by size
 //     waits      microseconds of each call while a kernel of 50 ms runs on other memory: does the call wait for it?
-//     captures   is a capture still valid after the call? By the mode of the capture, and by the calling thread
+//     captures   is a capture still valid after the call? By its mode, the kind of its stream, and the calling thread
 //     kinds      what the driver tells of a pointer: what MPI, UCX and IPC ask
 //     peers      a kernel of device 1 reads memory of device 0; cost of access for a second device. Needs two devices
 //
@@ -234,12 +234,13 @@ void measure_waits()
 
 // One call during a capture, by the capturing thread or another one: its answer, and that of the capture's end.
 template <class F>
-void capture_around(const char *what, CUstreamCaptureMode mode, bool is_elsewhere, F call)
+void capture_around(const char *what, CUstreamCaptureMode mode, unsigned flags, bool is_elsewhere,
+                    F call)
 {
     CUstream stream;
     CUgraph graph = nullptr;
     CUresult answer = CUDA_SUCCESS;
-    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamCreate(&stream, flags));
     CHECK(cuStreamBeginCapture(stream, mode));
     if (is_elsewhere) {
         std::thread([&] {
@@ -253,31 +254,35 @@ void capture_around(const char *what, CUstreamCaptureMode mode, bool is_elsewher
     if (graph) cuGraphDestroy(graph);
     cuStreamDestroy(stream);
     const char *modes[] = { "global", "thread-local", "relaxed" };
-    std::printf("  %-16s %-13s %-8s %-40s %s\n", what, modes[mode],
+    std::printf("  %-16s %-13s %-13s %-8s %-40s %s\n", what, modes[mode],
+                flags == CU_STREAM_NON_BLOCKING ? "non-blocking" : "blocking",
                 is_elsewhere ? "another" : "same", name_of(answer), name_of(end));
 }
 
 void ask_captures()
 {
-    std::puts("captures: call, mode, thread, answer, end of the capture");
+    std::puts("captures: call, mode, stream, thread, answer, end of the capture");
     CUmemAllocationProp properties = properties_of(0, false);
     CUmemAccessDesc access = access_of(0);
     for (int mode = 0; mode < 3; mode++) {
-        for (bool is_elsewhere : { false, true }) {
-            CUdeviceptr plain, taken = 0;
+        for (int kind = 0; kind < 4; kind++) {
+            unsigned flags = kind < 2 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+            bool is_elsewhere = kind % 2 == 1;
+            CUdeviceptr plain, reserved, taken;
             CHECK(cuMemAlloc(&plain, unit));
             mapping mapped = map(unit, 1);
-            CUdeviceptr reserved;
+            CUmemGenericAllocationHandle ready, created;
             CHECK(cuMemAddressReserve(&reserved, unit, 0, 0, 0));
-            CUmemGenericAllocationHandle handle = 0;
+            CHECK(cuMemCreate(&ready, unit, &properties, 0));
             auto around = [&](const char *what, auto call) {
-                capture_around(what, CUstreamCaptureMode(mode), is_elsewhere, call);
+                capture_around(what, CUstreamCaptureMode(mode), flags, is_elsewhere, call);
             };
             around("cuMemAlloc", [&] { return cuMemAlloc(&taken, unit); });
             around("cuMemFree", [&] { return cuMemFree(plain); });
-            around("cuMemCreate", [&] { return cuMemCreate(&handle, unit, &properties, 0); });
-            around("cuMemMap", [&] { return cuMemMap(reserved, unit, 0, handle, 0); });
-            around("cuMemSetAccess", [&] { return cuMemSetAccess(reserved, unit, &access, 1); });
+            around("cuMemCreate", [&] { return cuMemCreate(&created, unit, &properties, 0); });
+            around("cuMemMap", [&] { return cuMemMap(reserved, unit, 0, ready, 0); });
+            around("cuMemSetAccess",
+                   [&] { return cuMemSetAccess(mapped.address, unit, &access, 1); });
             around("cuMemUnmap", [&] { return cuMemUnmap(mapped.address, unit); });
             around("cuMemRelease", [&] { return cuMemRelease(mapped.handles[0]); });
         }

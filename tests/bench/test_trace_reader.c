@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <tarn/host.h>
 #include <tarn/record.h>
 #include <tarn/tarn.h>
 
@@ -108,10 +109,14 @@ static void threads_streams_and_times_are_read(void **state)
 static void events_are_read_as_their_trace(void **state)
 {
     (void)state;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    tarn_backend backend; /* of the host, which any machine has */
     tarn_pool *pool;
     void *a, *b;
     const char *path = scratch_write_text("events.trace.gz", "");
-    assert_int_equal(tarn_pool_create(NULL, &pool), TARN_STATUS_OK);
+    assert_int_equal(tarn_host_backend_open(NULL, &backend), TARN_STATUS_OK);
+    options.backend = &backend;
+    assert_int_equal(tarn_pool_create(&options, &pool), TARN_STATUS_OK);
     assert_int_equal(tarn_record_start(path), TARN_STATUS_OK);
     assert_int_equal(tarn_pool_alloc(pool, 1000, &a), TARN_STATUS_OK);
     assert_int_equal(tarn_pool_alloc(pool, 2000, &b), TARN_STATUS_OK);
@@ -130,6 +135,7 @@ static void events_are_read_as_their_trace(void **state)
     assert_int_equal(trace.left_live_count, 1);
     tn_trace_fini(&trace);
     assert_int_equal(tarn_pool_destroy_forced(pool, NULL), TARN_STATUS_OK);
+    tarn_backend_close(&backend);
 }
 
 static void a_gzipped_trace_is_the_same(void **state)

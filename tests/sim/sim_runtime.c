@@ -128,7 +128,7 @@ runtime_error RUNTIME(GetDevice)(int *device)
 
 runtime_error RUNTIME(MemGetInfo)(size_t *free_bytes, size_t *total_bytes)
 {
-    sim_status status = sim_runtime_begin_unsafe(CALL(MemGetInfo));
+    sim_status status = sim_runtime_begin(CALL(MemGetInfo));
     if (status == SIM_STATUS_OK)
         status = sim_memory_info(sim_runtime_device(), total_bytes, free_bytes);
     return sim_runtime_answer(status);

@@ -373,7 +373,6 @@ CUresult cuCtxPushCurrent(CUcontext handle)
     renew_thread();
     if (status == SIM_STATUS_OK && (!context || of_thread.top + 1 == STACK_MAX))
         status = SIM_STATUS_OF_VENDOR(CUDA_ERROR_INVALID_CONTEXT);
-    if (status == SIM_STATUS_OK && context->use_count == 0) status = SIM_STATUS_CONTEXT_DESTROYED;
     if (status == SIM_STATUS_OK) of_thread.stack[++of_thread.top] = context;
     return answer(status);
 }
@@ -463,6 +462,10 @@ CUresult cuMemHostAlloc(void **address, size_t size_bytes, unsigned flags)
         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     sim_status status = begin("cuMemHostAlloc");
     if (status == SIM_STATUS_OK && (flags & ~known) != 0) status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK && size_bytes == 0) {
+        *address = NULL;
+        return CUDA_SUCCESS;
+    }
     return answer(allocate(status, SIM_MEMORY_KIND_PINNED, size_bytes, flags, address));
 }
 
@@ -486,7 +489,7 @@ CUresult cuMemFreeHost(void *address)
 
 CUresult cuMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
-    sim_status status = check_safe(begin("cuMemGetInfo"));
+    sim_status status = begin("cuMemGetInfo");
     if (status == SIM_STATUS_OK)
         status = sim_memory_info(current()->device, total_bytes, free_bytes);
     return answer(status);
@@ -665,7 +668,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *pointer, size_t size_bytes, size_t ali
                              CUdeviceptr wanted, unsigned long long flags)
 {
     void *address = NULL;
-    sim_status status = check_safe(enter("cuMemAddressReserve"));
+    sim_status status = enter("cuMemAddressReserve");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK)
         status =
@@ -676,7 +679,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *pointer, size_t size_bytes, size_t ali
 
 CUresult cuMemAddressFree(CUdeviceptr pointer, size_t size_bytes)
 {
-    sim_status status = check_safe(enter("cuMemAddressFree"));
+    sim_status status = enter("cuMemAddressFree");
     if (status == SIM_STATUS_OK) status = sim_range_free((void *)(uintptr_t)pointer, size_bytes);
     return answer(status);
 }
@@ -690,7 +693,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size_bytes,
                      const CUmemAllocationProp *memory, unsigned long long flags)
 {
     sim_physical *physical = NULL;
-    sim_status status = check_safe(enter("cuMemCreate"));
+    sim_status status = enter("cuMemCreate");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = check_memory(memory);
     if (status == SIM_STATUS_OK) {
@@ -706,7 +709,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size_bytes,
 /* Memory that is still mapped stays until it is unmapped. */
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
-    sim_status status = check_safe(enter("cuMemRelease"));
+    sim_status status = enter("cuMemRelease");
     if (status == SIM_STATUS_OK) status = sim_physical_release(physical_of(handle));
     if (status == SIM_STATUS_INVALID_HANDLE) status = SIM_STATUS_INVALID_VALUE;
     return answer(status);
@@ -756,7 +759,7 @@ static bool is_whole(CUmemGenericAllocationHandle handle, size_t size_bytes)
 CUresult cuMemMap(CUdeviceptr pointer, size_t size_bytes, size_t offset_bytes,
                   CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
-    sim_status status = check_safe(enter("cuMemMap"));
+    sim_status status = enter("cuMemMap");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) die_of_stale_handle(handle);
     if (status == SIM_STATUS_OK && (offset_bytes != 0 || !is_whole(handle, size_bytes)))
@@ -785,7 +788,7 @@ static sim_status unmap_pieces(char *address, size_t size_bytes)
 
 CUresult cuMemUnmap(CUdeviceptr pointer, size_t size_bytes)
 {
-    sim_status status = check_safe(enter("cuMemUnmap"));
+    sim_status status = enter("cuMemUnmap");
     if (status == SIM_STATUS_OK) status = unmap_pieces((void *)(uintptr_t)pointer, size_bytes);
     return answer(status);
 }
@@ -810,7 +813,7 @@ static sim_access access_of(CUmemAccess_flags flags)
 CUresult cuMemSetAccess(CUdeviceptr pointer, size_t size_bytes, const CUmemAccessDesc *access,
                         size_t count)
 {
-    sim_status status = check_safe(enter("cuMemSetAccess"));
+    sim_status status = enter("cuMemSetAccess");
     for (size_t i = 0; status == SIM_STATUS_OK && i < count; i++) {
         if (access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
             return answer(SIM_STATUS_INVALID_VALUE);

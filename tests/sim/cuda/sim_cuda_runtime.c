@@ -12,7 +12,7 @@
  *     a stream may wait for another device's event; all else on another device's stream is refused.
  *   - No call waits for pending work but those whose manual says so: cudaFree and cudaStreamDestroy
  *     do not.
- *   - Of what a capture prohibits the manual names cudaMalloc and cudaEventQuery, and says that there is more.
+ *   - What a capture prohibits is what driver 580 refuses: cuda_answers.txt. It lets ranges pass.
  *   - What is attached to the host (cudaMemAttachHost) is not there for work on streams, as on devices
  *     that do not share managed memory with the host.
  *

@@ -14,7 +14,7 @@
  *   - A stream that is not there is ContextIsDestroyed, and InvalidHandle when it has to wait.
  *   - hipFree waits for the memory's device, as the manual says. hipHostFree and hipStreamDestroy do
  *     not, since it does not say so in every version.
- *   - The runtimes up to 7 let ranges and hipMemGetInfo pass while a stream is captured; this one does not.
+ *   - The runtimes up to 7 let ranges pass while a stream is captured; this one does not.
  *   - A fill or copy beyond the end of an allocation is refused at once.
  */
 #include <stdint.h>
