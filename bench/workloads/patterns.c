@@ -120,7 +120,7 @@ static uint64_t shrunk(uint64_t size, uint64_t rate)
 
 static double percent(uint64_t rate)
 {
-    return (double)rate / (RATE_ONE / 100);
+    return (double)rate * 100 / RATE_ONE;
 }
 
 static uint64_t draw_rate(struct script *script, uint64_t min)
@@ -311,7 +311,7 @@ static void write_rates(struct script *script)
     arrays_init(&arrays, script, 2, 256);
     const struct arrays begun = arrays;
     for (size_t step = 0; step < RATES_STEP_COUNT; step++) {
-        for (size_t i = 0; i < arrays.count; i++) {
+        for (size_t i = 0; i < 2; i++) {
             uint64_t size_bytes = grown(arrays.items[i].size_bytes, rates[i]);
             if (size_bytes > arrays.size_bytes_max) size_bytes = begun.items[i].size_bytes;
             change(&arrays.items[i], script, size_bytes);
