@@ -23,28 +23,16 @@ static void leave(const struct tn_gpu_table *table, void *previous)
     (void)table->pop_context(&popped);
 }
 
-static unsigned long long id_of(const struct tn_gpu_device *device)
-{
-    unsigned long long id = 0;
-    bool has_id = device->table->get_context_id &&
-                  device->table->get_context_id(device->context, &id) == TN_ERROR_SUCCESS;
-    return has_id ? id : 0;
-}
-
 /* The primary context, which programs of the runtime use. It is created if there is none yet. */
 static tn_gpu_error begin_context(struct tn_gpu_device *device)
 {
-    tn_gpu_error error = device->table->retain_primary(&device->context, device->number);
-    if (error == TN_ERROR_SUCCESS) device->context_id = id_of(device);
-    return error;
+    return device->table->retain_primary(&device->context, device->number);
 }
 
-/* A reset of the device ended the context for all who had retained it. The one that is there then is others', though its
- * handle may be the same. */
+/* Also after a reset of the device, which ends the context and releases it for nobody. */
 static void end_context(struct tn_gpu_device *device)
 {
     const struct tn_gpu_table *table = device->table;
-    if (device->context_id != 0 && id_of(device) != device->context_id) return;
     if (table->release_primary)
         (void)table->release_primary(device->number);
     else

@@ -23,8 +23,6 @@
 struct tn_gpu_device {
     const struct tn_gpu_table *table;
     void *context; /* in which all calls are made */
-    unsigned long long
-        context_id; /* of a context that the backend gives back; 0: the vendor has no numbers */
     bool gives_context_back;
     int number;
     struct tn_lifetime lifetime;

@@ -146,7 +146,6 @@ struct tn_gpu_access {
     X(int, push_context, "cuCtxPushCurrent_v2", true, (void *context))                         \
     X(int, pop_context, "cuCtxPopCurrent_v2", true, (void **context))                          \
     X(int, record_context, "cuCtxRecordEvent", false, (void *context, void *event))            \
-    X(int, get_context_id, "cuCtxGetId", false, (void *context, unsigned long long *id))       \
     X(int, get_primary_state, "cuDevicePrimaryCtxGetState", true,                              \
       (int device, unsigned *flags, int *is_active))                                           \
     X(int, retain_primary, "cuDevicePrimaryCtxRetain", true, (void **context, int device))     \

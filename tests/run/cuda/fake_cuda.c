@@ -190,12 +190,6 @@ int fake_get_primary_state(int device, unsigned *flags, int *is_active)
     return fake_answer(status);
 }
 
-int fake_get_context_id(void *context, unsigned long long *id)
-{
-    *id = (uintptr_t)context;
-    return fake_answer(sim_enter("get_context_id"));
-}
-
 int fake_find_error_name(int error, const char **name)
 {
     sim_note("find_error_name");

@@ -35,7 +35,8 @@ enum {
 
 struct context {
     int device;
-    int use_count; /* 0: it is not there */
+    int use_count;
+    bool is_there;
     bool is_retained_by_runtime;
     bool is_green;
     unsigned long long id;
@@ -81,9 +82,10 @@ static void renew_contexts_locked(void)
         contexts[i] = (struct context){ .device = i % DEVICES_MAX, .is_green = i >= DEVICES_MAX };
 }
 
-static void use_locked(struct context *context)
+static void begin_locked(struct context *context)
 {
-    if (context->use_count++ == 0) context->id = ++last_id;
+    if (!context->is_there) context->id = ++last_id;
+    context->is_there = true;
 }
 
 static sim_status retain(int device, bool for_runtime)
@@ -93,7 +95,8 @@ static sim_status retain(int device, bool for_runtime)
     pthread_mutex_lock(&lock);
     renew_contexts_locked();
     struct context *context = primary_of(device);
-    if (!for_runtime || !context->is_retained_by_runtime) use_locked(context);
+    begin_locked(context);
+    if (!for_runtime || !context->is_retained_by_runtime) context->use_count++;
     if (for_runtime) context->is_retained_by_runtime = true;
     pthread_mutex_unlock(&lock);
     return SIM_STATUS_OK;
@@ -145,7 +148,7 @@ static sim_status begin(const char *name)
     struct context *context = current();
     if (status == SIM_STATUS_OK && !context)
         status = SIM_STATUS_OF_VENDOR(CUDA_ERROR_INVALID_CONTEXT);
-    if (status == SIM_STATUS_OK && context->use_count == 0) status = SIM_STATUS_CONTEXT_DESTROYED;
+    if (status == SIM_STATUS_OK && !context->is_there) status = SIM_STATUS_CONTEXT_DESTROYED;
     return status == SIM_STATUS_OK ? sim_device_check(context->device) : status;
 }
 
@@ -311,21 +314,25 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
     pthread_mutex_lock(&lock);
     renew_contexts_locked();
     struct context *context = primary_of(device);
-    bool is_there = context->use_count > 0;
-    bool is_last = is_there && --context->use_count == 0;
+    bool is_retained = context->use_count > 0;
+    bool is_last = is_retained && --context->use_count == 0;
+    if (is_last) context->is_there = false;
     pthread_mutex_unlock(&lock);
     if (is_last) sim_context_deactivate(device);
-    return is_there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    return is_retained ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/* For all who had retained it. */
+/* The context ends. Who has retained it has to release it all the same; the runtime has done so. */
 CUresult cuDevicePrimaryCtxReset(CUdevice device)
 {
     sim_status status = check_device(enter("cuDevicePrimaryCtxReset"), device);
     if (status != SIM_STATUS_OK) return answer(status);
     pthread_mutex_lock(&lock);
     renew_contexts_locked();
-    *primary_of(device) = (struct context){ .device = device };
+    struct context *context = primary_of(device);
+    context->is_there = false;
+    context->use_count -= context->is_retained_by_runtime;
+    context->is_retained_by_runtime = false;
     pthread_mutex_unlock(&lock);
     sim_reset_device(device);
     return CUDA_SUCCESS;
@@ -335,7 +342,7 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 {
     const struct context *context = handle ? (const void *)handle : current();
     sim_status status = enter("cuCtxGetId");
-    if (status == SIM_STATUS_OK && (!context || context->use_count == 0))
+    if (status == SIM_STATUS_OK && (!context || !context->is_there))
         status = SIM_STATUS_CONTEXT_DESTROYED;
     if (status == SIM_STATUS_OK) *id = context->id;
     return answer(status);
@@ -395,7 +402,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx *green, CUdevResourceDesc resources, CUdevi
     if (status == SIM_STATUS_OK) status = retain(device, false);
     if (status != SIM_STATUS_OK) return answer(status);
     pthread_mutex_lock(&lock);
-    use_locked(&contexts[DEVICES_MAX + device]);
+    begin_locked(&contexts[DEVICES_MAX + device]);
     pthread_mutex_unlock(&lock);
     *green = (CUgreenCtx)(void *)&contexts[DEVICES_MAX + device];
     return CUDA_SUCCESS;

@@ -27,7 +27,6 @@ static const struct sim_vendor_error errors[] = {
 
 static const char *const optional_calls[] = {
     /* The device is closed with or without it; a context whose number is not known is given back. */
-    "cuCtxGetId",
     "cuDevicePrimaryCtxRelease",
     /* Without it a free that waits waits for the device. */
     "cuCtxRecordEvent",
@@ -59,7 +58,7 @@ static int current_device(void)
 static const struct sim_vendor_calls calls[] = {
     /* Which properties, and which ranges. */
     { "open",
-      "cuCtxGetCurrent 1, cuCtxGetId 1, cuDeviceGetAttribute 3, cuDeviceGetCount 1, cuDeviceGetName 1, cuDevicePrimaryCtxRetain 1, cuDeviceTotalMem 1, cuDriverGetVersion 1, cuInit 1, cuMemGetAllocationGranularity 1, cuThreadExchangeStreamCaptureMode 2" },
+      "cuCtxGetCurrent 1, cuDeviceGetAttribute 3, cuDeviceGetCount 1, cuDeviceGetName 1, cuDevicePrimaryCtxRetain 1, cuDeviceTotalMem 1, cuDriverGetVersion 1, cuInit 1, cuMemGetAllocationGranularity 1, cuThreadExchangeStreamCaptureMode 2" },
     { "create a pool", "none" },
     { "first allocation", "cuCtxGetCurrent 1, cuMemAlloc 1, cuThreadExchangeStreamCaptureMode 2" },
     { "a thousand hits", "none" },
@@ -67,7 +66,7 @@ static const struct sim_vendor_calls calls[] = {
     { "frees that empty the pool", "none" },
     { "trim of one static pool", "cuCtxGetCurrent 1, cuCtxSynchronize 1, cuMemFree 1" },
     { "destroy a pool of one static pool", "cuCtxGetCurrent 1, cuCtxSynchronize 1, cuMemFree 1" },
-    { "close", "cuCtxGetId 1, cuDevicePrimaryCtxRelease 1" },
+    { "close", "cuDevicePrimaryCtxRelease 1" },
 
     { "ten allocations that pass through",
       "cuCtxGetCurrent 10, cuMemAlloc 10, cuThreadExchangeStreamCaptureMode 20" },

@@ -375,7 +375,7 @@ static void unnamed_frees_wait_for_the_primary_context(void **state)
 }
 
 /* A reset ends the context for all who had retained it. The next one is others'. */
-static void a_context_after_a_reset_is_not_given_back(void **state)
+static void a_reset_releases_a_context_for_nobody(void **state)
 {
     open_backend(0, TARN_MEMORY_KIND_DEVICE);
     assert_int_equal(cuDevicePrimaryCtxReset(0), CUDA_SUCCESS);
@@ -477,7 +477,7 @@ int main(void)
         TEST(a_thread_keeps_its_context_and_its_lack_of_one),
         TEST(an_event_for_all_streams_is_of_the_primary_context),
         TEST(unnamed_frees_wait_for_the_primary_context),
-        TEST(a_context_after_a_reset_is_not_given_back),
+        TEST(a_reset_releases_a_context_for_nobody),
         TEST(memory_of_ranges_is_for_rdma_where_the_device_has_it),
         TEST(a_size_that_the_driver_dislikes_is_too_large),
         TEST(a_mapping_that_is_none_is_refused),
