@@ -3,8 +3,8 @@
  * backends: which backends tarn was built with, and which of them a process uses. The only file above the backends that
  * knows; the build defines TARN_HAVE_<VENDOR>_BACKEND for it, and for no other file.
  *
- * One vendor alone is always the one. Among several it is the first that shows a device; the variable TARN_VENDOR names
- * one, or the host's memory, which is never taken otherwise. It is settled once in a process.
+ * Among several vendors it is the first that shows a device. The variable TARN_VENDOR names one, or the host's memory, which is
+ * never taken otherwise. It is settled once in a process.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,59 +84,75 @@ enum {
 
 /* --- which one --------------------------------------------------------------------------------- */
 
-/* Settled once, a failure too: vendors' libraries must not be asked again and again, since a thread may fork meanwhile. */
-static struct tn_once settled_once = TN_ONCE_INIT;
-static struct {
+struct choice {
     const struct vendor *vendor; /* NULL: none, for the reason that follows */
     tarn_status status;
     char message[TN_ERROR_MESSAGE_BYTES];
-} settled;
+};
 
-static void settle_named(const char *name)
+/* Settled once, a failure too: vendors' libraries must not be asked again and again, since a thread may fork meanwhile. Threads
+ * that ask at the same time ask each for itself: a lock would be held while the system loads a library, whose own functions
+ * may come here. */
+static struct choice settled;
+static _Atomic int settled_state; /* 0: not yet, 1: it is being written, 2: it is */
+
+static void settle_named(struct choice *choice, const char *name)
 {
     for (size_t i = 0; i < VENDOR_COUNT; i++) {
-        if (strcasecmp(vendors[i].name, name) == 0) settled.vendor = &vendors[i];
+        if (strcasecmp(vendors[i].name, name) == 0) choice->vendor = &vendors[i];
     }
-    settled.status = TARN_STATUS_INVALID_ENVIRONMENT;
-    snprintf(settled.message, sizeof settled.message,
+    choice->status = TARN_STATUS_INVALID_ENVIRONMENT;
+    snprintf(choice->message, sizeof choice->message,
              "TARN_VENDOR=%s names no backend of this tarn, as %s would", name, vendors[0].name);
 }
 
 /* The first that shows a device. */
-static void settle_present(void)
+static void settle_present(struct choice *choice)
 {
     size_t length = 0;
-    settled.status = TARN_STATUS_NO_DEVICE;
+    choice->status = TARN_STATUS_NO_DEVICE;
     for (size_t i = 0; i + 1 < VENDOR_COUNT; i++) {
         int count = 0;
-        if (vendors[i].count(&count) == TARN_STATUS_OK) {
-            settled.vendor = &vendors[i];
+        tarn_status status = vendors[i].count(&count);
+        if (status == TARN_STATUS_OK) {
+            choice->vendor = &vendors[i];
             return;
         }
-        int added = snprintf(settled.message + length, sizeof settled.message - length, "%s; ",
+        if (choice->status == TARN_STATUS_NO_DEVICE) choice->status = status;
+        int added = snprintf(choice->message + length, sizeof choice->message - length, "%s; ",
                              tarn_last_error().message);
-        length = tn_min(length + (size_t)added, sizeof settled.message - 1);
+        length = tn_min(length + (size_t)added, sizeof choice->message - 1);
     }
-    snprintf(settled.message + length, sizeof settled.message - length,
+    snprintf(choice->message + length, sizeof choice->message - length,
              "TARN_VENDOR=host takes the host's memory instead");
 }
 
-static void settle(void)
+static void settle(struct choice *choice)
 {
     const char *name = getenv("TARN_VENDOR");
     if (name && name[0] != '\0')
-        settle_named(name);
+        settle_named(choice, name);
     else if (VENDOR_COUNT > 2)
-        settle_present();
+        settle_present(choice);
     else
-        settled.vendor = &vendors[0];
+        choice->vendor = &vendors[0];
 }
 
 static tarn_status choose(const struct vendor **vendor_out)
 {
-    tn_once_call(&settled_once, settle);
-    *vendor_out = settled.vendor;
-    return settled.vendor ? TARN_STATUS_OK : tn_fail(settled.status, "%s", settled.message);
+    struct choice mine = { .vendor = NULL };
+    const struct choice *choice = &settled;
+    int none = 0;
+    if (atomic_load_explicit(&settled_state, memory_order_acquire) != 2) {
+        settle(&mine);
+        choice = &mine;
+        if (atomic_compare_exchange_strong(&settled_state, &none, 1)) {
+            settled = mine;
+            atomic_store_explicit(&settled_state, 2, memory_order_release);
+        }
+    }
+    *vendor_out = choice->vendor;
+    return choice->vendor ? TARN_STATUS_OK : tn_fail(choice->status, "%s", choice->message);
 }
 
 /* --- the public functions ---------------------------------------------------------------------- */

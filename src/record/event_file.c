@@ -38,6 +38,14 @@ static bool is_named(int descriptor, const char *path)
 #define ERROR_NOT_REGULAR (-1) /* it is a folder, a device or a pipe */
 #define ERROR_NO_LOCKS    (-2) /* another process may write it */
 
+/* Removes an empty file: a recording that begins has not locked it yet, and makes another. */
+static bool put_away(int descriptor, const char *path, const char *old)
+{
+    struct stat status;
+    bool is_empty = fstat(descriptor, &status) == 0 && status.st_size == 0;
+    return (is_empty ? unlink(path) : rename(path, old)) == 0;
+}
+
 /* Renames a file that no recording writes to `path`.old. False: one does, it cannot be renamed, or it is no regular
  * file. */
 static bool set_aside(const char *path, int *error_out)
@@ -55,7 +63,7 @@ static bool set_aside(const char *path, int *error_out)
     *error_out = 0;
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
         *error_out = errno == EWOULDBLOCK ? errno : ERROR_NO_LOCKS;
-    else if (is_named(descriptor, path) && rename(path, old) != 0)
+    else if (is_named(descriptor, path) && !put_away(descriptor, path, old))
         *error_out = errno;
     close(descriptor);
     return *error_out == 0;

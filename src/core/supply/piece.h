@@ -2,12 +2,11 @@
 /*
  * piece: the life of all memory that a pool has from its backend, see pieces.h. The pool's supplier does what differs.
  *
- *     tn_piece_arrive          the vendor has given it: it counts as footprint, and is in transit
- *     tn_piece_tell_arrival    the user is told
+ *     tn_piece_acquire         the vendor gives it, or has refused it before: it arrives, and the user is told
+ *     tn_piece_arrive          it counts as footprint, and is in transit
  *     tn_piece_join            its chunks are free in the pool: no longer in transit
  *     ...                      it is wholly free
  *     tn_piece_release_free    it leaves the pool, the user is told, and the vendor has it back
- *     tn_piece_take_back       the vendor has refused it: it arrives again
  *
  * A piece counts as footprint before growth_lock is let go, and until the vendor has it back. So the limit holds at every
  * moment.
@@ -54,8 +53,8 @@ void tn_piece_undo(struct tarn_pool *pool, struct tn_piece *arrived);
 /* --- the first --------------------------------------------------------------------------------------- */
 
 /* Acquires initial_bytes, or with TARN_INITIAL_ALL as much as there is, at the beginning of the pool. On failure the pool
- * holds nothing. Any thread: others may use the pool meanwhile. Takes growth_lock itself. Errors: SIZE_TOO_LARGE, and those of
- * an allocation that needs growth. */
+ * has none of it; what the vendor did not take back at once counts as refused. Any thread: others may use the pool
+ * meanwhile. Takes growth_lock itself. Errors: SIZE_TOO_LARGE, and those of an allocation that needs growth. */
 tarn_status tn_piece_take_initial(struct tarn_pool *pool, size_t initial_bytes);
 
 /* Takes over the caller's memory, of a whole chunk or more, at the beginning of the pool. Before another thread knows the
