@@ -206,7 +206,7 @@ static bool are_same(const char *one, const char *other)
            a.st_ino == b.st_ino;
 }
 
-/* What tarn-record has left ends in .events; TARN_TRACE names the file as the user does. */
+/* Files of events that tarn-record left end in .events. Those of TARN_TRACE have the name that the user gave. */
 static char *recovered_trace_path(const char *events)
 {
     size_t length = strlen(events);

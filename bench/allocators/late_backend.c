@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* What the users of the backend have as an event. */
+/* An event of this backend. */
 struct late_event {
     tarn_event real;
     uint64_t recorded_bytes; /* on the clock; 0: never */

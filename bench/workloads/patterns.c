@@ -443,7 +443,7 @@ enum {
     FAMILY_COUNT = sizeof writers / sizeof writers[0]
 };
 
-/* What a variant adds to the operations. */
+/* The numbers that a variant draws. */
 struct setting {
     size_t thread_count;
     size_t stream_count; /* of one thread; several threads have one each */

@@ -3,7 +3,7 @@
  * tarn/backend.h: where a pool's memory comes from.
  *
  * A backend is a table of operations and the state that they work on: one kind of memory on one device.
- * tarn has a host backend (tarn/host.h) and the vendor's backend that was chosen when it was built
+ * tarn has a host backend (tarn/host.h) and the backends of the vendors that it was built for
  * (tarn/cuda.h, for example). If your memory comes from elsewhere, from MPI or a framework, fill in a table
  * of your own. Only `acquire`, `release` and `get_properties` must be there:
  *

@@ -60,7 +60,7 @@ typedef struct tarn_error {
     tarn_status status; /* TARN_STATUS_OK: nothing has failed in this thread yet */
     int vendor_code;    /* the vendor's error number; 0: no call of the vendor was the cause */
     const char
-        *vendor_name; /* its name, "cudaErrorMemoryAllocation" for example; "" if there is none */
+        *vendor_name; /* its name, "CUDA_ERROR_OUT_OF_MEMORY" for example; "" if there is none */
     /* One line with the values involved; "" if nothing has failed yet. It is UTF-8. Control characters, and other bytes
      * that are not UTF-8, in a path for example, are written \xNN. */
     const char *message;

@@ -39,7 +39,7 @@ struct tn_gpu_device {
 
 /* --- gpu_visit.c ------------------------------------------------------------------------------- */
 
-/* What an operation is for. */
+/* The purpose of an operation. */
 enum tn_gpu_purpose {
     TN_GPU_TAKE,  /* takes memory or asks how much there is */
     TN_GPU_GIVE,  /* gives memory back */

@@ -5,7 +5,7 @@
  * The two libraries have the same functions with the same arguments, mostly. Here an error (CUresult, hipError_t) is an
  * int, a device address (CUdeviceptr, hipDeviceptr_t) a number of a pointer's size, every handle a pointer. So one table
  * is for both, and no header of theirs is needed. A test compares the declarations with those headers:
- * tests/run/cuda/check_types.c, tests/run/hip/check_types.c. What differs more is in struct tn_gpu_vendor.
+ * tests/run/cuda/check_types.c, tests/run/hip/check_types.c. Larger differences are in struct tn_gpu_vendor.
  *
  * Threads: a table does not change once it is filled.
  */

@@ -130,7 +130,7 @@ typedef struct tn_ze_event_pool_handle *tn_ze_event_pool_handle_t;
 typedef struct tn_ze_event_handle *tn_ze_event_handle_t;
 typedef struct tn_ze_physical_mem_handle *tn_ze_physical_mem_handle_t;
 
-/* What the driver reads. */
+/* Structures that the driver reads. */
 
 typedef struct {
     uint32_t stype;
