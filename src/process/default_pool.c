@@ -147,8 +147,8 @@ static tarn_status create(const struct tn_location *location, tarn_pool **pool_o
         list_and_unlock();
     } else if (unlisted) {
         unlisted = NULL;
-        tn_pool_life_undo(creation.pool);
         unlock_pools();
+        tn_pool_life_undo(creation.pool); /* no other thread knows the pool */
     }
     if (status == TARN_STATUS_OK) *pool_out = creation.pool;
     return status;
