@@ -133,6 +133,7 @@ extern const struct tn_allocator tn_allocator_vendor_pool;
 extern const struct tn_allocator tn_allocator_vendor_pool_release;
 extern const struct tn_allocator tn_allocator_cub;
 extern const struct tn_allocator tn_allocator_torch;
+extern const struct tn_allocator tn_allocator_torch_expandable;
 extern const struct tn_allocator tn_allocator_ordered_sets;
 extern const struct tn_allocator tn_allocator_umpire;
 extern const struct tn_allocator tn_allocator_umpire_list;

@@ -34,6 +34,7 @@ const struct tn_allocator *const tn_allocator_variants[] = {
     &tn_allocator_tarn_contiguous_segregated,
     &tn_allocator_tarn_contiguous_tlsf,
     &tn_allocator_tarn_contiguous_slack,
+    &tn_allocator_torch_expandable,
     NULL,
 };
 

@@ -284,7 +284,7 @@ static void nobody_leaves_an_error_behind(void **state)
         &tn_allocator_raw,          &tn_allocator_tarn,
         &tn_allocator_vendor_pool,  &tn_allocator_vendor_pool_release,
         &tn_allocator_cub,          &tn_allocator_torch,
-        &tn_allocator_ordered_sets,
+        &tn_allocator_ordered_sets, &tn_allocator_torch_expandable,
     };
     void *cub = open_one(&tn_allocator_cub);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -384,6 +384,7 @@ static const struct tn_allocator *const peers[] = {
     &tn_allocator_vendor_pool_release,
     &tn_allocator_cub,
     &tn_allocator_torch,
+    &tn_allocator_torch_expandable,
     &tn_allocator_umpire,
     &tn_allocator_umpire_list,
     &tn_allocator_umf,

@@ -7,12 +7,17 @@
  * of 20 MB or of their own size. It keeps freed blocks for their stream and coalesces them within their
  * piece. A process has one, with a lock for each device; several threads share it as it is. The benchmark
  * makes it give back what it keeps when it opens and closes it.
+ *
+ * With expandable segments it maps memory into large ranges of addresses instead, in steps of 2 or 20 MB. That is a
+ * setting, which may change while it holds nothing. Other settings are those of PYTORCH_ALLOC_CONF in the environment.
  */
+#include <c10/core/AllocatorConfig.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 
 #include <exception>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "../allocator.h"
@@ -26,9 +31,12 @@ namespace
 constexpr std::size_t aggregate =
     static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
+struct torch_allocator;
+
 /* One thread's share of the allocator. */
 struct torch_user : tn_cuda_user {
     tn_reason last_reason;
+    torch_allocator *expandable = nullptr; /* the whole, if its segments are */
 };
 
 struct torch_allocator {
@@ -110,12 +118,21 @@ int64_t vendor_calls_of(const c10::CachingDeviceAllocator::DeviceStats &stats)
     return stats.num_device_alloc + stats.num_device_free;
 }
 
+/* Of a setting that is named twice the last one counts. */
+std::string settings_for(bool is_expandable)
+{
+    static const std::string of_environment = c10::CachingAllocator::getAllocatorSettings();
+    return of_environment + (of_environment.empty() ? "" : ",") +
+           (is_expandable ? "expandable_segments:True" : "expandable_segments:False");
+}
+
 /* Starts with an empty cache. */
-tarn_status start_cache(torch_allocator *self, tn_reason *reason_out)
+tarn_status start_cache(torch_allocator *self, bool is_expandable, tn_reason *reason_out)
 {
     try {
         torch_cache::init(c10::cuda::device_count());
         torch_cache::emptyCache();
+        c10::CachingAllocator::setAllocatorSettings(settings_for(is_expandable));
         torch_cache::resetPeakStats(static_cast<c10::DeviceIndex>(self->user.device));
         self->vendor_calls_before = vendor_calls_of(stats_of(self));
         return TARN_STATUS_OK;
@@ -124,7 +141,7 @@ tarn_status start_cache(torch_allocator *self, tn_reason *reason_out)
     }
 }
 
-tarn_status open_torch(const tn_allocator_settings *settings, void **state_out,
+tarn_status open_torch(const tn_allocator_settings *settings, bool is_expandable, void **state_out,
                        tn_reason *reason_out)
 {
     auto *self = new (std::nothrow) torch_allocator{};
@@ -134,9 +151,10 @@ tarn_status open_torch(const tn_allocator_settings *settings, void **state_out,
     }
     self->user.device = settings->device;
     self->user.has_one_stream = settings->has_one_stream;
+    self->user.expandable = is_expandable ? self : nullptr;
     tarn_status status = start_user(&self->user, reason_out);
     if (status == TARN_STATUS_OK) {
-        status = start_cache(self, reason_out);
+        status = start_cache(self, is_expandable, reason_out);
         if (status != TARN_STATUS_OK) tn_cuda_end(&self->user);
     }
     if (status != TARN_STATUS_OK) {
@@ -145,6 +163,13 @@ tarn_status open_torch(const tn_allocator_settings *settings, void **state_out,
     }
     *state_out = self;
     return TARN_STATUS_OK;
+}
+
+template <bool is_expandable>
+tarn_status open_variant(const tn_allocator_settings *settings, void **state_out,
+                         tn_reason *reason_out)
+{
+    return open_torch(settings, is_expandable, state_out, reason_out);
 }
 
 tarn_status alloc_torch(void *state, std::size_t size_bytes, void **address_out)
@@ -190,6 +215,24 @@ tarn_status trim_torch(void *state)
     }
 }
 
+/* To unmap memory PyTorch waits for the stream that it was used on, so that must happen before the stream ends. Calls for
+ * it do not count. */
+void close_thread(void *state)
+{
+    torch_allocator *self = static_cast<torch_user *>(state)->expandable;
+    try {
+        if (self) {
+            int64_t calls_before = vendor_calls_of(stats_of(self));
+            torch_cache::emptyCache();
+            self->vendor_calls_before += vendor_calls_of(stats_of(self)) - calls_before;
+        }
+    } catch (...) {
+        tn_reason reason;
+        (void)status_of_exception(&reason); /* it keeps what it has */
+    }
+    tn_cuda_close_thread<torch_allocator>(state);
+}
+
 /* The addresses of the live blocks on the device, piece by piece. */
 std::vector<void *> live_addresses(int device)
 {
@@ -220,23 +263,30 @@ void close_torch(void *state)
     delete self;
 }
 
+constexpr tn_allocator adapter(const char *name, decltype(tn_allocator::open) open)
+{
+    return {
+        name,
+        nullptr,
+        open,
+        alloc_torch,
+        free_torch,
+        explain_torch,
+        get_usage_torch,
+        close_torch,
+        tn_cuda_open_thread<torch_allocator>,
+        alloc_by_user,
+        free_by_user,
+        explain_user,
+        close_thread,
+        0,
+        TN_FREE_IS_ORDERED,
+        trim_torch,
+    };
+}
+
 } /* namespace */
 
-extern const struct tn_allocator tn_allocator_torch = {
-    "torch",
-    nullptr,
-    open_torch,
-    alloc_torch,
-    free_torch,
-    explain_torch,
-    get_usage_torch,
-    close_torch,
-    tn_cuda_open_thread<torch_allocator>,
-    alloc_by_user,
-    free_by_user,
-    explain_user,
-    tn_cuda_close_thread<torch_allocator>,
-    0,
-    TN_FREE_IS_ORDERED,
-    trim_torch,
-};
+extern const struct tn_allocator tn_allocator_torch = adapter("torch", open_variant<false>);
+extern const struct tn_allocator tn_allocator_torch_expandable =
+    adapter("torch:expandable", open_variant<true>);
