@@ -46,6 +46,7 @@ class Page(WithPage):
         table = re.sub(r"<wbr>", "", self.source[self.source.index('id="patterns"'):])
         self.assertRegex(table, r'<th scope="row">mesh</th><td>4\.00., 2\.00.</td><td>3\.00., 2\.50.</td>')
         self.assertRegex(table, r'<th scope="row">recorded programs</th><td>1\.25., 1\.25.</td>')
+        self.assertRegex(table, r'<th scope="row">mesh</th><td>7, 100, 200</td><td>7, 100, 200</td>')
         self.assertIn("it is full", self.text)
         self.assertNotIn("mesh 2", self.text)
         self.page_of(results_file(*draws)) # alone

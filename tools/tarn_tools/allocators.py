@@ -26,6 +26,7 @@ WHAT_THEY_ARE = {
     "cub": "the caching allocator of CUDA's CUB",
     "ordered-sets": "the pool of today's mesh codes, over the C++ library's ordered sets; has no lock",
     "torch": "PyTorch's caching allocator, called from C++",
+    "torch:expandable": "PyTorch's caching allocator with expandable segments, called from C++",
     "torch-python": "PyTorch's caching allocator, through Python",
     "cupy-python": "CuPy's memory pool, through Python",
     "jemalloc": "jemalloc; writes into the memory that it hands out",
