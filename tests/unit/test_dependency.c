@@ -24,7 +24,7 @@ static void uniting_takes_all_streams_and_the_later_time(void **state)
 
 static void each_stream_has_a_set_and_several_share_one(void **state)
 {
-    uint32_t seen = 0;
+    uint64_t seen = (uint64_t)1 << TN_FREE_SET_IDLE_NEWER;
     assert_int_equal(tn_free_set_of(0), TN_FREE_SET_IDLE);
     for (unsigned stream = 0; stream < TN_STREAM_COUNT_MAX; stream++) {
         unsigned set = tn_free_set_of((uint32_t)1 << stream);
@@ -32,14 +32,14 @@ static void each_stream_has_a_set_and_several_share_one(void **state)
         assert_int_not_equal(set, TN_FREE_SET_IDLE);
         assert_int_not_equal(set, TN_FREE_SET_SHARED);
         assert_in_range(set, 0, TN_FREE_SET_COUNT - 1);
-        assert_int_equal(seen & (uint32_t)1 << set, 0);
-        seen |= (uint32_t)1 << set;
+        assert_int_equal(seen >> set & 1, 0);
+        seen |= (uint64_t)1 << set;
         if (stream > 0)
             assert_int_equal(tn_free_set_of((uint32_t)1 << stream | 1), TN_FREE_SET_SHARED);
     }
     assert_int_equal(tn_free_set_of(((uint32_t)1 << TN_STREAM_COUNT_MAX) - 1), TN_FREE_SET_SHARED);
-    seen |= (uint32_t)1 << TN_FREE_SET_IDLE | (uint32_t)1 << TN_FREE_SET_SHARED;
-    assert_int_equal(seen, TN_FREE_SETS_ALL);
+    seen |= (uint64_t)1 << TN_FREE_SET_IDLE | (uint64_t)1 << TN_FREE_SET_SHARED;
+    assert_int_equal(seen, ((uint64_t)1 << TN_FREE_SET_COUNT) - 1);
 }
 
 int main(void)

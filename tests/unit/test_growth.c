@@ -30,13 +30,14 @@ static const struct tn_growth_state nothing_held = {
     .device_free_bytes = SIZE_MAX,
 };
 
-/* So many bytes are held, and so many of them are in use. */
+/* So many bytes are held, all were in use at some time, and so many of them are now. */
 static struct tn_growth_state holding(size_t held_bytes, size_t used_bytes)
 {
     struct tn_growth_state state = nothing_held;
     state.is_first = false;
     state.footprint_bytes = held_bytes;
     state.used_bytes = used_bytes;
+    state.used_bytes_max = held_bytes;
     return state;
 }
 
@@ -122,6 +123,54 @@ static void a_scattered_pool_grows_by_an_eighth(void **state)
     struct tn_growth_policy policy = plain;
     policy.factor = 1.5;
     expect_first_using(&policy, 64 * MB, 32 * MB, 1, 4 * MB);
+}
+
+static void a_pool_wishes_for_no_more_than_the_factor_times_its_peak(void **state)
+{
+    struct tn_growth_state scattered = holding(64 * MB, 10 * MB);
+    scattered.used_bytes_max = 34 * MB;
+    expect_first(&plain, &scattered, 1, 4 * MB);
+    scattered.used_bytes_max = 34 * MB + 1; /* rounded up */
+    expect_first(&plain, &scattered, 1, 4 * MB + 4 * KB);
+    scattered.used_bytes_max = 32 * MB;
+    expect_first(&plain, &scattered, 1, 4 * KB);
+    expect_first(&plain, &scattered, 5 * MB, 5 * MB); /* but the need is met */
+    expect_first(&plain, &scattered, 23 * MB, 23 * MB);
+}
+
+/* The bytes beyond that go back first, where they can. */
+static void what_is_beyond_is_known_before_growth(void **state)
+{
+    struct tn_growth_state scattered = holding(64 * MB, 10 * MB);
+    scattered.used_bytes_max = 40 * MB;
+    assert_int_equal(tn_growth_excess_bytes(&plain, &scattered, 16 * MB), 0);
+    assert_int_equal(tn_growth_excess_bytes(&plain, &scattered, 17 * MB), MB);
+    assert_int_equal(tn_growth_excess_bytes(&plain, &scattered, 40 * MB), 4 * MB);
+    assert_int_equal(tn_growth_excess_bytes(&plain, &scattered, 54 * MB), 0);
+    assert_int_equal(tn_growth_excess_bytes(&plain, &scattered, SIZE_MAX), 0);
+}
+
+static void what_takes_the_place_of_other_pieces_has_room(void **state)
+{
+    struct tn_growth_state after = holding(0, 0);
+    after.has_made_way = true;
+    expect_first(&plain, &after, 65 * MB, 80 * MB);
+    expect_first(&plain, &after, 80 * MB, 80 * MB);
+    expect_first(&plain, &after, 80 * MB + 1, 96 * MB);
+    expect_first(&plain, &after, 1, 4 * KB);
+    expect_first(&plain, &after, SIZE_MAX, SIZE_MAX);
+    after.used_bytes_max = 70 * MB;
+    after.footprint_bytes = 66 * MB;
+    expect_first(&plain, &after, 65 * MB, 74 * MB); /* within the factor times the most in use */
+    after = holding(0, 0);
+    after.has_made_way = after.is_first = true;
+    expect_first(&plain, &after, 65 * MB, 80 * MB);
+    expect_first(&plain, &after, 3 * MB, 64 * MB); /* the initial size */
+    struct tn_growth_policy policy = plain;
+    policy.limit_bytes = 70 * MB;
+    expect_first(&policy, &after, 65 * MB, 70 * MB);
+    policy.allocation_bytes_max = 66 * MB;
+    expect_first(&policy, &after, 65 * MB, 66 * MB);
 }
 
 static void requests_of_one_size_fill_their_pieces(void **state)
@@ -873,6 +922,9 @@ int main(void)
         cmocka_unit_test(a_full_pool_grows_to_the_factor_times_what_it_holds),
         cmocka_unit_test(a_pool_grows_to_the_factor_times_what_is_in_use),
         cmocka_unit_test(a_scattered_pool_grows_by_an_eighth),
+        cmocka_unit_test(a_pool_wishes_for_no_more_than_the_factor_times_its_peak),
+        cmocka_unit_test(what_is_beyond_is_known_before_growth),
+        cmocka_unit_test(what_takes_the_place_of_other_pieces_has_room),
         cmocka_unit_test(requests_of_one_size_fill_their_pieces),
         cmocka_unit_test(the_factor_may_be_one_or_a_fraction_more),
         cmocka_unit_test(a_wish_that_no_size_holds_is_cut_down),

@@ -74,7 +74,7 @@ static bool prepare_index(const struct tarn_pool *pool, struct tn_arena *arena)
         if (!arena->has_index) return false;
         arena->part.index.slack_mask = pool->own.index.slack_mask;
     }
-    uint32_t missing =
+    uint64_t missing =
         tn_region_index_sets(&pool->own.index) & ~tn_region_index_sets(&arena->part.index);
     for (unsigned stream = 0; missing != 0 && stream < TN_STREAM_COUNT_MAX; stream++) {
         bool is_missing = (missing >> tn_free_set_of_stream(stream) & 1) != 0;
@@ -120,8 +120,8 @@ static uint32_t wished_chunks(const struct tarn_pool *pool, const struct tn_aren
 
 /* Finds a free region for a loan of as many requests as the arena wishes for, or of half as many, and so on. So blocks of
  * one size leave no gaps at the ends of loans. */
-static uint32_t find_lender(const struct tarn_pool *pool, const struct tn_arena *arena,
-                            uint32_t stream, uint32_t chunk_count, uint32_t *loan_count_out)
+static uint32_t find_lender(struct tarn_pool *pool, const struct tn_arena *arena, uint32_t stream,
+                            uint32_t chunk_count, uint32_t *loan_count_out)
 {
     uint32_t largest = tn_region_index_largest_free(&pool->own.index);
     uint32_t wished = (uint32_t)tn_min(wished_chunks(pool, arena), largest / LOAN_PARTS);
@@ -237,7 +237,7 @@ static uint32_t find_largest(const struct tn_arena *arena)
 {
     const struct tn_region_index *index = &arena->part.index;
     uint32_t largest = TN_REGION_NONE;
-    for (uint32_t sets = tn_region_index_sets(index); sets != 0; sets &= sets - 1) {
+    for (uint64_t sets = tn_region_index_sets(index); sets != 0; sets &= sets - 1) {
         uint32_t found =
             tn_free_set_find_largest(&index->by_size[tn_lowest_bit(sets)], index->regions);
         if (found == TN_REGION_NONE) continue;

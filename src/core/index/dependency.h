@@ -27,12 +27,14 @@
  * streams. */
 #define TN_STREAM_COUNT_MAX 30
 
-/* The free sets of a pool: one for regions that wait for nothing, one for each stream, and one for regions
- * that wait for several streams. */
-#define TN_FREE_SET_IDLE   0
-#define TN_FREE_SET_SHARED (TN_STREAM_COUNT_MAX + 1)
-#define TN_FREE_SET_COUNT  (TN_STREAM_COUNT_MAX + 2)
-#define TN_FREE_SETS_ALL   UINT32_MAX
+/* The free sets of a pool: two for regions that wait for nothing, one of them in the newer spans (region_index.h), one for
+ * each stream, and one for regions that wait for several streams. A mask has a bit for each. */
+#define TN_FREE_SET_IDLE       0
+#define TN_FREE_SET_SHARED     (TN_STREAM_COUNT_MAX + 1)
+#define TN_FREE_SET_IDLE_NEWER (TN_STREAM_COUNT_MAX + 2)
+#define TN_FREE_SET_COUNT      (TN_STREAM_COUNT_MAX + 3)
+#define TN_FREE_SETS_IDLE      ((uint64_t)1 << TN_FREE_SET_IDLE | (uint64_t)1 << TN_FREE_SET_IDLE_NEWER)
+#define TN_FREE_SETS_ALL       UINT64_MAX
 
 struct tn_dependency {
     uint32_t streams; /* a bit each; 0: it waits for nothing, and the time has no meaning */
@@ -72,7 +74,7 @@ static inline unsigned tn_free_set_of_stream(unsigned stream)
     return stream + 1;
 }
 
-/* Returns the set for regions that depend on these streams. */
+/* Returns the set for regions that depend on these streams; of none, in the older spans. */
 static inline unsigned tn_free_set_of(uint32_t streams)
 {
     if (streams == 0) return TN_FREE_SET_IDLE;

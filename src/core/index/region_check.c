@@ -71,9 +71,10 @@ static const char *check_free_sets(const struct tn_region_index *index, uint32_t
     for (uint32_t region = 0; region < index->fresh; region++) {
         const struct tn_region *r = &index->regions[region];
         if (r->state != TN_REGION_STATE_FREE) continue;
-        unsigned set = tn_free_set_of(tn_region_dependency(r).streams);
+        uint32_t streams = tn_region_dependency(r).streams;
+        unsigned set = tn_region_index_set_of(index, streams, r->first_chunk);
         counts[set]++;
-        if (set != TN_FREE_SET_IDLE) pending_chunk_count += r->chunk_count;
+        if (streams != 0) pending_chunk_count += r->chunk_count;
     }
     for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
         bool is_there = tn_region_index_has_set(index, set);

@@ -115,7 +115,7 @@ struct tn_free_sum tn_region_index_sum_dependents(const struct tn_region_index *
 {
     struct tn_free_sum sum = { 0, 0 };
     if (streams == 0) return sum;
-    for (unsigned set = TN_FREE_SET_IDLE + 1; set < TN_FREE_SET_COUNT; set++) {
+    for (unsigned set = TN_FREE_SET_IDLE + 1; set <= TN_FREE_SET_SHARED; set++) {
         bool is_of_others = set != TN_FREE_SET_SHARED &&
                             (streams & (uint32_t)1 << (set - tn_free_set_of_stream(0))) == 0;
         if (is_of_others || !tn_region_index_has_set(index, set)) continue;
@@ -147,7 +147,7 @@ static uint32_t largest_shared_without(const struct tn_region_index *index, uint
 uint32_t tn_region_index_largest_free_without(const struct tn_region_index *index, uint32_t streams)
 {
     uint32_t largest = 0;
-    for (uint32_t sets = index->sets; sets != 0; sets &= sets - 1) {
+    for (uint64_t sets = index->sets; sets != 0; sets &= sets - 1) {
         unsigned set = tn_lowest_bit(sets);
         if (set == TN_FREE_SET_SHARED && streams != 0) {
             largest = (uint32_t)tn_max(largest, largest_shared_without(index, streams));
@@ -216,11 +216,10 @@ void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_re
 uint32_t tn_region_index_pending_streams(const struct tn_region_index *index)
 {
     uint32_t streams = 0;
-    for (uint32_t sets = index->sets & ~((uint32_t)1 << TN_FREE_SET_IDLE); sets != 0;
-         sets &= sets - 1) {
+    for (uint64_t sets = index->sets & ~TN_FREE_SETS_IDLE; sets != 0; sets &= sets - 1) {
         unsigned set = tn_lowest_bit(sets);
         if (tn_free_set_region_count(&index->by_size[set]) == 0) continue;
-        streams |= set == TN_FREE_SET_SHARED ? TN_FREE_SETS_ALL
+        streams |= set == TN_FREE_SET_SHARED ? UINT32_MAX
                                              : (uint32_t)1 << (set - tn_free_set_of_stream(0));
     }
     return streams;

@@ -12,7 +12,7 @@ static bool add_set(struct tn_region_index *index, unsigned set)
     if (tn_region_index_has_set(index, set)) return true;
     if (!tn_free_set_init(&index->by_size[set], index->fit, &index->trees, &index->free_nodes))
         return false;
-    index->sets |= (uint32_t)1 << set;
+    index->sets |= (uint64_t)1 << set;
     return true;
 }
 
@@ -22,6 +22,8 @@ bool tn_region_index_init(struct tn_region_index *index, tarn_fit fit)
         .unused = TN_REGION_NONE,
         .first_void = TN_REGION_NONE,
         .fit = fit,
+        .newer_from = UINT32_MAX,
+        .small_chunk_count_max = UINT32_MAX,
         .slack_mask = TN_REGION_SLACK_MASK_UNLABELLED,
     };
     tn_live_map_init(&index->live);
@@ -55,7 +57,7 @@ static bool reserve_free_sets(struct tn_region_index *index, uint32_t span_count
     uint32_t free_count_max =
         index->is_divided ? index->region_capacity : (index->region_capacity + span_count) / 2;
     uint32_t set_count = tn_bit_count(index->sets);
-    for (uint32_t sets = index->sets; sets != 0; sets &= sets - 1) {
+    for (uint64_t sets = index->sets; sets != 0; sets &= sets - 1) {
         if (!tn_free_set_reserve(&index->by_size[tn_lowest_bit(sets)], set_count, free_count_max,
                                  chunk_count, index->region_capacity))
             return false;
@@ -112,7 +114,8 @@ void tn_region_index_insert_free(struct tn_region_index *index, uint32_t region)
     const struct tn_region *r = &index->regions[region];
     uint32_t streams = tn_region_dependency(r).streams;
     if (streams != 0) index->pending_chunk_count += r->chunk_count;
-    tn_free_set_insert(tn_region_index_set_for(index, streams), index->regions, region);
+    tn_free_set_insert(tn_region_index_set_for(index, streams, r->first_chunk), index->regions,
+                       region);
 }
 
 void tn_region_index_remove_free(struct tn_region_index *index, uint32_t region)
@@ -120,8 +123,8 @@ void tn_region_index_remove_free(struct tn_region_index *index, uint32_t region)
     const struct tn_region *r = &index->regions[region];
     uint32_t streams = tn_region_dependency(r).streams;
     if (streams != 0) index->pending_chunk_count -= r->chunk_count;
-    tn_free_set_remove(tn_region_index_set_for(index, streams), index->regions, region,
-                       r->chunk_count, r->first_chunk);
+    tn_free_set_remove(tn_region_index_set_for(index, streams, r->first_chunk), index->regions,
+                       region, r->chunk_count, r->first_chunk);
 }
 
 void tn_region_index_change_free(struct tn_region_index *index, uint32_t region,
@@ -130,8 +133,8 @@ void tn_region_index_change_free(struct tn_region_index *index, uint32_t region,
     const struct tn_region *r = &index->regions[region];
     uint32_t streams = tn_region_dependency(r).streams;
     if (streams != 0) index->pending_chunk_count += r->chunk_count - old_chunk_count;
-    tn_free_set_change(tn_region_index_set_for(index, streams), index->regions, region,
-                       old_chunk_count, old_first_chunk);
+    tn_free_set_change(tn_region_index_set_for(index, streams, r->first_chunk), index->regions,
+                       region, old_chunk_count, old_first_chunk);
 }
 
 /* --- spans ---------------------------------------------------------------------------------- */
@@ -164,6 +167,10 @@ uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_
 {
     TN_ASSERT(first_chunk % TN_START_GROUP_CHUNKS == 0);
     uint32_t whole = tn_region_index_begin_span(index, first_chunk, chunk_count);
+    uint32_t end_chunk = first_chunk + chunk_count;
+    /* The border lies between spans. */
+    if (first_chunk < index->newer_from && index->newer_from < end_chunk)
+        index->newer_from = end_chunk;
     tn_region_mark_free(&index->regions[whole], TN_DEPENDENCY_NONE);
     tn_region_index_insert_free(index, whole);
     return index->regions[whole].previous;
@@ -197,12 +204,49 @@ struct tn_dependency tn_region_index_remove_span(struct tn_region_index *index, 
     return dependency;
 }
 
+/* --- older and newer spans ------------------------------------------------------------------ */
+
+bool tn_region_index_reserve_newer(struct tn_region_index *index)
+{
+    return add_set(index, TN_FREE_SET_IDLE_NEWER) &&
+           reserve_free_sets(index, index->span_count, index->chunk_count);
+}
+
+/* Moves the border; the idle regions of the span lie between its old place and the new one. */
+static void move_border(struct tn_region_index *index, uint32_t head, uint32_t newer_from)
+{
+    struct tn_free_set *from = tn_region_index_set_for(index, 0, index->regions[head].first_chunk);
+    index->newer_from = newer_from;
+    struct tn_free_set *to = tn_region_index_set_for(index, 0, index->regions[head].first_chunk);
+    TN_ASSERT(from != to);
+    for (uint32_t region = index->regions[head].next; region != head;
+         region = index->regions[region].next) {
+        const struct tn_region *r = &index->regions[region];
+        if (!tn_region_is_free_on(r, 0)) continue;
+        tn_free_set_remove(from, index->regions, region, r->chunk_count, r->first_chunk);
+        tn_free_set_insert(to, index->regions, region);
+    }
+}
+
+void tn_region_index_make_newer(struct tn_region_index *index, uint32_t head)
+{
+    TN_ASSERT(tn_region_index_has_set(index, TN_FREE_SET_IDLE_NEWER));
+    move_border(index, head, index->regions[head].first_chunk);
+}
+
+void tn_region_index_make_older(struct tn_region_index *index, uint32_t head)
+{
+    const struct tn_region *last = &index->regions[index->regions[head].previous];
+    move_border(index, head, tn_region_end_chunk(last));
+}
+
 /* --- carve ---------------------------------------------------------------------------------- */
 
 uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint32_t region,
                                        uint32_t chunk_count)
 {
-    unsigned set = tn_free_set_of(tn_region_dependency(&index->regions[region]).streams);
+    const struct tn_region *r = &index->regions[region];
+    unsigned set = tn_region_index_set_of(index, tn_region_dependency(r).streams, r->first_chunk);
     return tn_free_set_find_after(&index->by_size[set], index->regions, region, chunk_count);
 }
 

@@ -71,6 +71,16 @@ bool tn_region_index_span_is_free(const struct tn_region_index *index, uint32_t 
 /* Removes a span. Requires: nothing in it is live. Returns the work that its chunks wait for. */
 struct tn_dependency tn_region_index_remove_span(struct tn_region_index *index, uint32_t head);
 
+/* Requests of at most small_chunk_count_max chunks are served from the older spans, those below newer_from, while these have
+ * room. So small blocks that last keep few spans from leaving. A new span is newer if it lies there. */
+
+/* Reserves what more than one span needs to be older and newer. False: no host memory. */
+bool tn_region_index_reserve_newer(struct tn_region_index *index);
+
+/* Makes the last of the older spans newer, or the first of the newer ones older. Cost: O(regions of the span). */
+void tn_region_index_make_newer(struct tn_region_index *index, uint32_t head);
+void tn_region_index_make_older(struct tn_region_index *index, uint32_t head);
+
 /* Returns whether room is reserved for one more carve, which makes at most three regions of one. */
 static inline bool tn_region_index_has_room(const struct tn_region_index *index)
 {
@@ -91,7 +101,7 @@ static inline bool tn_region_index_has_set(const struct tn_region_index *index, 
 }
 
 /* Returns the sets that exist and can be searched, a bit each. */
-static inline uint32_t tn_region_index_sets(const struct tn_region_index *index)
+static inline uint64_t tn_region_index_sets(const struct tn_region_index *index)
 {
     return index->sets;
 }
@@ -108,7 +118,7 @@ static inline bool tn_region_index_is_better(const struct tn_region_index *index
  * equals the one at the lowest index. Or TN_REGION_NONE. `sets` has a bit for each free set that is searched,
  * bit 0 for set 0. Requires: these sets exist. */
 static inline uint32_t tn_region_index_find_best_fit(const struct tn_region_index *index,
-                                                     uint32_t sets, uint32_t chunk_count)
+                                                     uint64_t sets, uint32_t chunk_count)
 {
     uint32_t best = TN_REGION_NONE;
     for (; sets != 0; sets &= sets - 1) {

@@ -41,12 +41,14 @@ struct tn_region_index {
     uint32_t void_count;  /* regions that are voids, without heads */
     uint32_t first_void;  /* first in the list of voids at rest, by address, or NONE */
     struct tn_live_map live;
-    struct tn_bit_tree starts;    /* by groups of TN_START_GROUP_CHUNKS: a region starts there */
-    uint32_t pending_chunk_count; /* in free regions that depend on a stream */
-    bool is_divided;              /* there are more sets than the idle one */
-    tarn_fit fit;                 /* the policy of all free sets */
-    uint32_t sets;                /* a bit for each free set that is there */
-    uint32_t slack_mask;          /* see region.h */
+    struct tn_bit_tree starts;      /* by groups of TN_START_GROUP_CHUNKS: a region starts there */
+    uint32_t pending_chunk_count;   /* in free regions that depend on a stream */
+    bool is_divided;                /* there are more sets than the idle one */
+    tarn_fit fit;                   /* the policy of all free sets */
+    uint64_t sets;                  /* a bit for each free set that is there */
+    uint32_t newer_from;            /* spans from this chunk on are the newer ones */
+    uint32_t small_chunk_count_max; /* requests of at most so many chunks go to the older ones */
+    uint32_t slack_mask;            /* see region.h */
     struct tn_key_tree_store trees;
     struct tn_free_nodes free_nodes;
     struct tn_free_set by_size[TN_FREE_SET_COUNT];
@@ -86,11 +88,20 @@ TN_HOT void tn_region_index_give_record_back(struct tn_region_index *index, uint
 
 /* --- the free sets -------------------------------------------------------------------------- */
 
-/* Returns the set of free regions that depend on these streams. */
-TN_HOT struct tn_free_set *tn_region_index_set_for(struct tn_region_index *index, uint32_t streams)
+/* Returns the number of the set of a free region that depends on these streams and starts at this chunk. */
+TN_HOT unsigned tn_region_index_set_of(const struct tn_region_index *index, uint32_t streams,
+                                       uint32_t first_chunk)
 {
-    if (TN_LIKELY(streams == 0)) return &index->by_size[TN_FREE_SET_IDLE];
-    return &index->by_size[tn_free_set_of(streams)];
+    if (TN_UNLIKELY(streams != 0)) return tn_free_set_of(streams);
+    return first_chunk < index->newer_from ? TN_FREE_SET_IDLE : TN_FREE_SET_IDLE_NEWER;
+}
+
+TN_HOT struct tn_free_set *tn_region_index_set_for(struct tn_region_index *index, uint32_t streams,
+                                                   uint32_t first_chunk)
+{
+    if (TN_LIKELY(streams == 0 && first_chunk < index->newer_from))
+        return &index->by_size[TN_FREE_SET_IDLE];
+    return &index->by_size[tn_region_index_set_of(index, streams, first_chunk)];
 }
 
 /* --- the starts of regions ------------------------------------------------------------------ */
@@ -161,7 +172,7 @@ TN_HOT uint32_t tn_region_index_carve_inline(struct tn_region_index *index, uint
     uint32_t old_chunk_count = r->chunk_count, first_chunk = r->first_chunk;
     TN_ASSERT(chunk_count <= old_chunk_count);
     uint32_t streams = tn_region_dependency(r).streams;
-    struct tn_free_set *set = tn_region_index_set_for(index, streams);
+    struct tn_free_set *set = tn_region_index_set_for(index, streams, first_chunk);
     if (streams != 0) index->pending_chunk_count -= chunk_count;
 
     if (old_chunk_count > chunk_count) {
@@ -245,7 +256,7 @@ TN_HOT uint32_t tn_region_index_make_free_inline(struct tn_region_index *index, 
 {
     struct tn_region *regions = index->regions, *r = &regions[region];
     uint32_t streams = dependency.streams, time = dependency.time;
-    struct tn_free_set *set = tn_region_index_set_for(index, streams);
+    struct tn_free_set *set = tn_region_index_set_for(index, streams, r->first_chunk);
     if (streams != 0) index->pending_chunk_count += r->chunk_count;
 
     uint32_t previous = r->previous, next = r->next;

@@ -59,6 +59,7 @@ struct tn_growth_state {
     size_t used_bytes;         /* of these, live or a capture's */
     size_t used_bytes_max;     /* the most that were ever live, or since the marks were reset */
     bool is_first;             /* no static pool is held */
+    bool has_made_way;         /* wholly free pieces have gone back for this growth */
     size_t refused_bytes;      /* smallest refused wish; SIZE_MAX: none */
     size_t numbered_bytes_max; /* cap on the next static pool by the chunk numbers left */
     size_t device_free_bytes;  /* from the vendor; SIZE_MAX: unknown */
@@ -76,6 +77,10 @@ bool tn_growth_asks_device(const struct tn_growth_policy *policy,
 /* Returns the size to request first, or 0 if the caps forbid even needed_bytes. Requires: needed_bytes > 0. */
 size_t tn_growth_first_bytes(const struct tn_growth_policy *policy,
                              const struct tn_growth_state *state, size_t needed_bytes);
+
+/* Returns the bytes beyond the bound that the pool would hold if it grew by the need. */
+size_t tn_growth_excess_bytes(const struct tn_growth_policy *policy,
+                              const struct tn_growth_state *state, size_t needed_bytes);
 
 /* Returns the size to request after asked_bytes was refused, or 0 if none is left to try. */
 size_t tn_growth_next_bytes(const struct tn_growth_policy *policy,

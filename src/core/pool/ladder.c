@@ -82,17 +82,17 @@ static struct reach reach_of(const struct tarn_pool *pool, const struct tn_reque
 }
 
 /* The free sets that may have regions, a bit each. */
-static uint32_t sets_in_use(const struct tarn_pool *pool)
+static uint64_t sets_in_use(const struct tarn_pool *pool)
 {
-    uint32_t of_streams = ((uint32_t)1 << pool->streams->number_end) - 1;
-    return of_streams << tn_free_set_of_stream(0) | (uint32_t)1 << TN_FREE_SET_IDLE |
-           (uint32_t)1 << TN_FREE_SET_SHARED;
+    uint64_t of_streams = ((uint64_t)1 << pool->streams->number_end) - 1;
+    return of_streams << tn_free_set_of_stream(0) | TN_FREE_SETS_IDLE |
+           (uint64_t)1 << TN_FREE_SET_SHARED;
 }
 
 /* The best fit in several free sets, a bit each. */
 static struct tn_fit find_fit_in_reach(const struct tarn_pool *pool,
                                        const struct tn_request *request, const struct reach *reach,
-                                       uint32_t sets)
+                                       uint64_t sets)
 {
     struct tn_fit best = TN_FIT_NONE;
     for (sets &= sets_in_use(pool); sets != 0; sets &= sets - 1) {
@@ -192,7 +192,7 @@ static enum tn_served serve_covered(struct tarn_pool *pool, const struct tn_requ
     if (taken.stream == TN_STREAM_NONE || tn_pool_is_captured(pool, taken.stream))
         return TN_SERVED_NOTHING_FITS;
     const struct reach reach = { taken.stream, 0, false };
-    uint32_t other_sets = TN_FREE_SETS_ALL & ~tn_pool_own_sets(taken.stream);
+    uint64_t other_sets = TN_FREE_SETS_ALL & ~tn_pool_own_sets(taken.stream);
     struct tn_fit fit = find_fit_in_reach(pool, request, &reach, other_sets);
     enum tn_served served = take_fit(pool, request, fit, &taken);
     if (served != TN_SERVED) return served;

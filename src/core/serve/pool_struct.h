@@ -146,6 +146,7 @@ struct tarn_pool {
     tarn_event spare_events[TN_POOL_SPARE_EVENTS_MAX]; /* ready to be recorded */
     unsigned spare_event_count;
     size_t refused_bytes; /* see tn_growth_state */
+    bool has_made_way;    /* for the growth under way: see there */
     unsigned growths_since_refusal;
     struct tn_observer first_observer; /* of the options; in the list if they name functions */
     struct tn_observer *observers;     /* by their numbers */

@@ -31,6 +31,19 @@ struct tn_fit tn_find_fit_from(const struct tarn_pool *pool, const struct tn_reg
     return TN_FIT_NONE;
 }
 
+TN_COLD struct tn_fit tn_find_small_fit(const struct tarn_pool *pool, struct tn_region_index *index,
+                                        const struct tn_request *request)
+{
+    struct tn_fit fit = TN_FIT_NONE;
+    for (uint32_t i = 0; i < pool->list.count && fit.region == TN_REGION_NONE; i++) {
+        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+        if (static_pool->first_chunk < index->newer_from) continue;
+        tn_region_index_make_older(index, static_pool->head);
+        fit = tn_find_fit_in_set(pool, index, request, TN_FREE_SET_IDLE, NULL, NULL);
+    }
+    return fit;
+}
+
 /* --- alloc --------------------------------------------------------------------------------------- */
 
 void *tn_serve_fit(struct tarn_pool *pool, struct tn_part *part, const struct tn_request *request,

@@ -69,16 +69,36 @@ TN_HOT struct tn_fit tn_better_fit(const struct tn_region_index *index, struct t
     return tn_region_index_is_better(index, a.region, b.region) ? a : b;
 }
 
-/* The better of two: among regions that wait for nothing, and among those that were freed on the stream itself. */
-TN_HOT struct tn_fit tn_find_own_fit(const struct tarn_pool *pool,
-                                     const struct tn_region_index *index,
+/* For a small request that finds nothing in the older static pools: makes the next newer ones older, until it does. */
+TN_COLD struct tn_fit tn_find_small_fit(const struct tarn_pool *pool, struct tn_region_index *index,
+                                        const struct tn_request *request);
+
+TN_HOT bool tn_is_in_newer(const struct tn_region_index *index, struct tn_fit fit)
+{
+    return fit.region != TN_REGION_NONE &&
+           index->regions[fit.region].first_chunk >= index->newer_from;
+}
+
+/* The better of two: among regions that wait for nothing, and among those that were freed on the stream itself. A small
+ * request has one in the newer static pools only if there is none in the older ones. */
+TN_HOT struct tn_fit tn_find_own_fit(const struct tarn_pool *pool, struct tn_region_index *index,
                                      const struct tn_request *request, uint32_t stream)
 {
-    struct tn_fit idle = tn_find_fit_in_set(pool, index, request, TN_FREE_SET_IDLE, NULL, NULL);
-    if (TN_LIKELY(stream == TN_STREAM_NONE)) return idle;
-    struct tn_fit own =
-        tn_find_fit_in_set(pool, index, request, tn_free_set_of_stream(stream), NULL, NULL);
-    return tn_better_fit(index, idle, own);
+    struct tn_fit fit = tn_find_fit_in_set(pool, index, request, TN_FREE_SET_IDLE, NULL, NULL);
+    bool is_small = request->chunk_count <= index->small_chunk_count_max;
+    if (!is_small)
+        fit = tn_better_fit(
+            index, fit,
+            tn_find_fit_in_set(pool, index, request, TN_FREE_SET_IDLE_NEWER, NULL, NULL));
+    if (TN_UNLIKELY(stream != TN_STREAM_NONE)) {
+        struct tn_fit own =
+            tn_find_fit_in_set(pool, index, request, tn_free_set_of_stream(stream), NULL, NULL);
+        if (!is_small || fit.region == TN_REGION_NONE || !tn_is_in_newer(index, own))
+            fit = tn_better_fit(index, fit, own);
+    }
+    if (TN_LIKELY(fit.region != TN_REGION_NONE || !is_small)) return fit;
+    const struct tn_request copy = *request;
+    return tn_find_small_fit(pool, index, &copy);
 }
 
 /* --- alloc --------------------------------------------------------------------------------------- */

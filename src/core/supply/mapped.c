@@ -348,7 +348,8 @@ static struct tn_piece *find_free(const struct tarn_pool *pool, struct tn_free_w
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     if (!walk->has_begun)
-        walk->steps = tn_step_range_begin_walk(pool->range, tn_pool_held_streams(pool));
+        walk->steps = tn_step_range_begin_walk(
+            pool->range, walk->is_of_idle ? UINT32_MAX : tn_pool_held_streams(pool));
     walk->has_begun = true;
     struct tn_step *step = tn_step_range_walk(pool->range, &pool->own.index, &walk->steps);
     return step ? &step->piece : NULL;

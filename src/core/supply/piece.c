@@ -308,11 +308,11 @@ struct releasable {
     size_t detached_bytes;
 };
 
-static struct releasable sum_up_releasable(const struct tarn_pool *pool)
+static struct releasable sum_up_releasable(const struct tarn_pool *pool, bool is_of_idle)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     struct releasable sum = { pool->own.stats.footprint_bytes - pool->transit_bytes, 0, 0, 0 };
-    struct tn_free_walk walk = { .has_begun = false };
+    struct tn_free_walk walk = { .is_of_idle = is_of_idle };
     const struct tn_piece *piece;
     if (tn_pool_is_observed_anew(pool)) return sum;
     while ((piece = pool->supplier->find_free(pool, &walk)) != NULL) {
@@ -324,7 +324,7 @@ static struct releasable sum_up_releasable(const struct tarn_pool *pool)
 
 size_t tn_piece_wholly_free_bytes(const struct tarn_pool *pool)
 {
-    return sum_up_releasable(pool).free_bytes;
+    return sum_up_releasable(pool, false).free_bytes;
 }
 
 /* Whether the rule has let enough go. */
@@ -339,10 +339,10 @@ static bool is_done(const struct releasable *left, const struct tn_release_rule 
 static struct tn_piece *detach_all(struct tarn_pool *pool, const struct tn_release_rule *rule)
 {
     struct tn_piece *first = NULL, **end = &first, *piece;
-    struct tn_free_walk walk = { .has_begun = false };
+    struct tn_free_walk walk = { .is_of_idle = rule->is_of_idle };
     if (pool->is_over_callers_memory || tn_captures_are_under_way()) return NULL;
     if (rule->needs_empty && pool->own.stats.live_count > 0) return NULL;
-    struct releasable left = sum_up_releasable(pool);
+    struct releasable left = sum_up_releasable(pool, rule->is_of_idle);
     while (!is_done(&left, rule) && (piece = pool->supplier->find_free(pool, &walk)) != NULL) {
         if (left.held_bytes - piece->size_bytes < rule->keep_bytes) continue;
         if (!pool->supplier->detach(pool, &walk, piece)) break;

@@ -25,6 +25,7 @@ struct tn_release_rule {
     size_t keep_free_bytes; /* stop when wholly free pieces have no more than this */
     bool keeps_spare;       /* stop when one wholly free piece is left */
     bool needs_empty;       /* only while nothing is live in the pool */
+    bool is_of_idle;        /* only what no work may still use */
     size_t enough_bytes;    /* stop when so much has left the pool; 0: go on */
 };
 

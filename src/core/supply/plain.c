@@ -8,6 +8,9 @@
 
 #include "pool_options.h"
 
+/* A request is small if it is at most one of so many parts of the most bytes in use. */
+#define SMALL_PARTS 256
+
 static const tarn_backend_result over_limit = { TARN_STATUS_OVER_LIMIT, 0, NULL };
 static const tarn_backend_result out_of_host_memory = { TARN_STATUS_OUT_OF_HOST_MEMORY, 0, NULL };
 
@@ -119,6 +122,7 @@ static tarn_backend_result ask_for_less_and_less(struct tarn_pool *pool, size_t 
                                                  struct tn_piece *piece)
 {
     struct tn_growth_state state = tn_pool_growth_state(pool);
+    state.has_made_way = pool->has_made_way;
     const struct tn_growth_policy policy = policy_for(pool, needed);
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     if (tn_growth_asks_device(&policy, &state, needed)) result = ask_for_free_bytes(pool, &state);
@@ -224,12 +228,51 @@ static tarn_backend_result acquire_initial(struct tarn_pool *pool, size_t size_b
     return acquire_fitting(pool, &one_chunk, size_bytes, acquired_out);
 }
 
+/* With the memory that the vendor refused to take back: it may go back the next time. gathers: and with what arenas have
+ * free. */
+static size_t wholly_free_bytes(struct tarn_pool *pool, bool gathers)
+{
+    tn_pool_lock(pool);
+    if (gathers) tn_pool_gather(pool);
+    size_t bytes = tn_piece_wholly_free_bytes(pool) + pool->own.stats.unreleased_bytes;
+    tn_pool_unlock(pool);
+    return bytes;
+}
+
+/* Whether the caps allow the need once so much has gone back. */
+static bool may_grow_by(struct tarn_pool *pool, size_t needed, size_t given_bytes)
+{
+    size_t limit = pool->growth.limit_bytes;
+    if (needed > limit || needed > pool->growth.allocation_bytes_max) return false;
+    return tn_pool_footprint_bytes(pool) - given_bytes <= limit - needed;
+}
+
+/* Gives back what is wholly free, and so too small for the request: what no work may still use, and the rest as far as the
+ * pool would hold more than its bound. */
+static void make_way(struct tarn_pool *pool, const struct tn_request *request, bool gathers)
+{
+    const size_t needed = tn_pool_tight_bytes(pool, request);
+    size_t free_bytes = wholly_free_bytes(pool, gathers);
+    struct tn_release_rule rule = { .is_of_idle = true };
+    pool->has_made_way = false;
+    if (pool->passes_through || pool->arriving_count > 0 || free_bytes == 0 ||
+        !may_grow_by(pool, needed, free_bytes))
+        return;
+    do {
+        const struct tn_giving_back given = tn_piece_release_free(pool, &rule);
+        tn_pool_tell_given(pool, &given, "to have room for growth");
+        pool->has_made_way |= given.released_bytes > 0;
+        const struct tn_growth_state state = tn_pool_growth_state(pool);
+        rule.enough_bytes = tn_growth_excess_bytes(&pool->growth, &state, needed);
+        rule.is_of_idle = !rule.is_of_idle;
+    } while (!rule.is_of_idle && rule.enough_bytes > 0);
+}
+
 static tarn_backend_result acquire_for_request(struct tarn_pool *pool,
-                                               const struct tn_request *request,
+                                               const struct tn_request *request, bool gathers,
                                                struct tn_piece **acquired_out)
 {
-    struct tn_giving_back given = tn_piece_release_refused(pool);
-    tn_pool_tell_given(pool, &given, "before growth");
+    make_way(pool, request, gathers);
     return acquire_fitting(pool, request, 0, acquired_out);
 }
 
@@ -237,13 +280,13 @@ static tarn_backend_result acquire(struct tarn_pool *pool, const struct tn_reque
                                    enum tn_purpose purpose, bool gathers,
                                    struct tn_arrival *arrival_out)
 {
-    (void)gathers;
     uint64_t begun_ns = tn_log_clock_ns(TARN_LOG_LEVEL_INFO);
     tarn_backend_result result =
         purpose == TN_PURPOSE_INITIAL
             ? acquire_initial(pool, request->size_bytes, &arrival_out->first)
-        : purpose == TN_PURPOSE_SLACK ? acquire_slack(pool, request, &arrival_out->first)
-                                      : acquire_for_request(pool, request, &arrival_out->first);
+        : purpose == TN_PURPOSE_SLACK
+            ? acquire_slack(pool, request, &arrival_out->first)
+            : acquire_for_request(pool, request, gathers, &arrival_out->first);
     if (result.status != TARN_STATUS_OK) return result;
     describe(pool, tn_static_pool_of(arrival_out->first), request);
     tn_pool_tell_growth(pool, request->size_bytes, arrival_out->first->size_bytes, begun_ns);
@@ -261,37 +304,54 @@ static bool can_reuse(struct tarn_pool *pool, struct tn_piece *refused,
 
 /* --- in the pool ----------------------------------------------------------------------------------- */
 
+/* Before one more: the oldest alone is for small requests, until they find no room there. */
+static void make_others_newer(struct tarn_pool *pool, const struct tn_request *request)
+{
+    struct tn_region_index *index = &pool->own.index;
+    size_t used_bytes_max = pool->own.stats.used_bytes_max + tn_request_used_bytes(pool, request);
+    index->small_chunk_count_max =
+        (uint32_t)tn_min((used_bytes_max / SMALL_PARTS) >> pool->chunk_log2, TN_CHUNK_COUNT_MAX);
+    for (uint32_t i = pool->list.count; i-- > 1;) {
+        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+        if (static_pool->first_chunk < index->newer_from)
+            tn_region_index_make_newer(index, static_pool->head);
+    }
+    if (index->newer_from == UINT32_MAX) index->newer_from = (uint32_t)pool->list.by_chunk[0].end;
+}
+
 static bool insert(struct tarn_pool *pool, const struct tn_request *request,
                    const struct tn_arrival *arrival)
 {
-    (void)request;
     struct tn_static_pool *added = tn_static_pool_of(arrival->first);
     struct tn_region_index *index = &pool->own.index;
     uint32_t first_chunk, chunk_count = added->piece.chunk_count;
     if (!tn_static_pool_list_find_numbers(&pool->list, chunk_count, TN_START_GROUP_CHUNKS,
                                           TN_CHUNK_COUNT_MAX, &first_chunk) ||
         !tn_static_pool_list_reserve(&pool->list) ||
+        (pool->list.count > 0 && !tn_region_index_reserve_newer(index)) ||
         !tn_region_index_reserve_span(index, first_chunk, chunk_count))
         return false;
+    if (pool->list.count > 0) make_others_newer(pool, request);
     added->first_chunk = first_chunk;
     added->head = tn_region_index_add_span(index, first_chunk, chunk_count);
     tn_static_pool_list_insert(&pool->list, added);
     return true;
 }
 
-static bool can_leave(const struct tarn_pool *pool, struct tn_piece *piece)
+static bool can_leave(const struct tarn_pool *pool, struct tn_piece *piece, uint32_t held_streams)
 {
     return piece->hold_count == 0 &&
            tn_region_index_span_is_free(&pool->own.index, tn_static_pool_of(piece)->head,
-                                        tn_pool_held_streams(pool));
+                                        held_streams);
 }
 
 /* The newest leave first. */
 static struct tn_piece *find_free(const struct tarn_pool *pool, struct tn_free_walk *walk)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
+    uint32_t held_streams = walk->is_of_idle ? UINT32_MAX : tn_pool_held_streams(pool);
     struct tn_piece *piece = walk->has_begun ? walk->next : pool->pieces.joined.newest;
-    while (piece && !can_leave(pool, piece))
+    while (piece && !can_leave(pool, piece, held_streams))
         piece = piece->older;
     walk->has_begun = true;
     walk->next = piece ? piece->older : NULL;
@@ -315,25 +375,15 @@ static tarn_backend_result release(struct tarn_pool *pool, struct tn_piece *leav
 
 /* --- would it help --------------------------------------------------------------------------------- */
 
-/* With the memory that the vendor refused to take back: it may go back the next time. */
-static size_t wholly_free_bytes(struct tarn_pool *pool)
-{
-    tn_pool_lock_and_gather(pool);
-    size_t bytes = tn_piece_wholly_free_bytes(pool) + pool->own.stats.unreleased_bytes;
-    tn_pool_unlock(pool);
-    return bytes;
-}
-
 static size_t count_missing(struct tarn_pool *pool, const struct tn_request *request,
                             tarn_backend_result result, const struct tn_arrival *arrival)
 {
     (void)arrival;
     size_t needed = tn_pool_tight_bytes(pool, request), limit = pool->growth.limit_bytes;
     if (result.status == TARN_STATUS_OUT_OF_MEMORY) return needed;
-    if (needed > limit || needed > pool->growth.allocation_bytes_max) return 0;
-    size_t footprint_bytes = tn_pool_footprint_bytes(pool);
-    size_t left = footprint_bytes - wholly_free_bytes(pool);
-    return left <= limit - needed ? tn_pool_excess_bytes(footprint_bytes, needed, limit) : 0;
+    return may_grow_by(pool, needed, wholly_free_bytes(pool, true))
+               ? tn_pool_excess_bytes(tn_pool_footprint_bytes(pool), needed, limit)
+               : 0;
 }
 
 const struct tn_supplier tn_plain_supplier = {

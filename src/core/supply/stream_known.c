@@ -36,7 +36,8 @@ static void divide_free_regions(struct tarn_pool *pool)
     if (pool->own.stats.free_count == 0 && !pool->own.has_shrunk) return;
     tn_slices_divide(&pool->own.slices, dependency);
     while ((region = tn_region_index_find_best_fit(
-                &pool->own.index, (uint32_t)1 << TN_FREE_SET_IDLE, 1)) != TN_REGION_NONE) {
+                &pool->own.index, TN_FREE_SETS_IDLE & tn_region_index_sets(&pool->own.index), 1)) !=
+           TN_REGION_NONE) {
         tn_region_index_change_dependency(&pool->own.index, region, dependency);
     }
 }

@@ -29,10 +29,10 @@
 #include "../serve/pool_streams.h"
 
 /* The free sets, a bit each, of which a stream may have any region without a wait. */
-static inline uint32_t tn_pool_own_sets(uint32_t stream)
+static inline uint64_t tn_pool_own_sets(uint32_t stream)
 {
-    uint32_t idle = (uint32_t)1 << TN_FREE_SET_IDLE;
-    return stream == TN_STREAM_NONE ? idle : idle | (uint32_t)1 << tn_free_set_of_stream(stream);
+    const uint64_t idle = TN_FREE_SETS_IDLE;
+    return stream == TN_STREAM_NONE ? idle : idle | (uint64_t)1 << tn_free_set_of_stream(stream);
 }
 
 /* --- stream_known.c: streams begin and end ------------------------------------------------------ */
