@@ -156,6 +156,9 @@ TARN_API tarn_status tarn_free_on(void *address, tarn_stream stream);
 #define TARN_GROWTH_BYTES_MAX_DEFAULT ((size_t)512 << 20)
 #define TARN_STREAM_SLACK_MAX         8
 
+/* For pending_factor_max: as much as is in use. Less than 0 would be no bound. */
+#define TARN_PENDING_FACTOR_MAX_DEFAULT 1.0
+
 #define TARN_QUARANTINE_BYTES_DEFAULT ((size_t)64 << 20)
 
 /* For rank_count: MPI is never asked, since it may not be initialised yet. "Several ranks on one device" has the rule. */
@@ -346,6 +349,12 @@ typedef struct tarn_pool_options {
      * wait. It then holds at most 1 + stream_slack times the most bytes in use. 0 to TARN_STREAM_SLACK_MAX, default 0: the
      * stream waits. "Slack for streams" */
     double stream_slack;
+
+    /* For programs that run ahead of the device, with free_waits or TARN_STREAM_ANY. If the work of frees that name no
+     * stream is not done, and their memory is more than so many times the bytes in use, a free waits for the oldest: at
+     * most some 50 ms, and where the pool holds more than it needs. Default 0: TARN_PENDING_FACTOR_MAX_DEFAULT. Less than
+     * 0: no free waits for that. "Frees that wait" */
+    double pending_factor_max;
 } tarn_pool_options;
 
 #define TARN_POOL_OPTIONS_COMMON_VALUES(SET)           \

@@ -142,6 +142,15 @@ static bool parse_stream_slack(const char *value, void *share)
     return parse_factor(value, share) && *(double *)share <= TARN_STREAM_SLACK_MAX;
 }
 
+static bool parse_pending(const char *value, void *factor)
+{
+    if (strcmp(value, "none") == 0) {
+        *(double *)factor = -1.0;
+        return true;
+    }
+    return parse_factor(value, factor) && *(double *)factor > 0.0;
+}
+
 static bool parse_int(const char *value, void *number_out)
 {
     size_t number;
@@ -259,6 +268,8 @@ static const struct variable {
     { "TARN_FREE", parse_free, OPTION(free_waits), "waits, or orders: in the order of one stream" },
     { "TARN_STREAM_SLACK", parse_stream_slack, OPTION(stream_slack),
       "a share from 0 to 8 such as 0.25" },
+    { "TARN_PENDING_MAX", parse_pending, OPTION(pending_factor_max),
+      "a factor above 0 such as 1.5, nor \"none\"" },
     { "TARN_DEVICE", parse_int, offsetof(struct tn_environment, location.device),
       "the number of a device" },
     { "TARN_KIND", parse_kind, offsetof(struct tn_environment, location.kind),

@@ -78,6 +78,10 @@ static void append_rest(struct text *text, const struct tarn_pool *pool,
     if (options->free_waits) append(text, ", frees wait");
     if (options->stream_slack > 0.0)
         append(text, ", slack for streams %u %%", (unsigned)(options->stream_slack * 100.0));
+    if (options->pending_factor_max < 0.0)
+        append(text, ", no bound on memory that waits");
+    else if (options->pending_factor_max > 0.0)
+        append(text, ", waiting memory up to %g times the used", options->pending_factor_max);
     if (options->debug != 0) append(text, ", debug 0x%x", options->debug);
     if (options->fallback)
         append(text, ", falls back to %s", tn_pool_title(options->fallback).text);

@@ -22,15 +22,15 @@
 
 /* All that a process with pools reads: the library, and the libraries of tarn-run. */
 static const char *const of_pools[] = {
-    "TARN_ALIGNMENT", "TARN_CHUNK",      "TARN_CONTIGUOUS",   "TARN_DEBUG",
-    "TARN_DEVICE",    "TARN_DISABLE",    "TARN_FIT",          "TARN_FREE",
-    "TARN_GROWTH",    "TARN_GROWTH_MAX", "TARN_INITIAL",      "TARN_IDENTIFY_STREAMS",
-    "TARN_KIND",      "TARN_LIMIT",      "TARN_LOG",          "TARN_MAP",
-    "TARN_PRESET",    "TARN_RANKS",      "TARN_QUARANTINE",   "TARN_RELEASE",
-    "TARN_SLICES",    "TARN_STATS",      "TARN_STEP",         "TARN_TRACE",
-    "TARN_SHAREABLE", "TARN_VANISH",     "TARN_ZERO_ADDRESS", "TARN_STREAM_SLACK",
-    "TARN_RUN_PASS",  "TARN_RUN_REPORT", "TARN_RUN_UP_TO",    "TARN_RUN_SYNC_FREES",
-    "TARN_VENDOR",
+    "TARN_ALIGNMENT", "TARN_CHUNK",       "TARN_CONTIGUOUS",   "TARN_DEBUG",
+    "TARN_DEVICE",    "TARN_DISABLE",     "TARN_FIT",          "TARN_FREE",
+    "TARN_GROWTH",    "TARN_GROWTH_MAX",  "TARN_INITIAL",      "TARN_IDENTIFY_STREAMS",
+    "TARN_KIND",      "TARN_LIMIT",       "TARN_LOG",          "TARN_MAP",
+    "TARN_PRESET",    "TARN_RANKS",       "TARN_QUARANTINE",   "TARN_RELEASE",
+    "TARN_SLICES",    "TARN_STATS",       "TARN_STEP",         "TARN_TRACE",
+    "TARN_SHAREABLE", "TARN_VANISH",      "TARN_ZERO_ADDRESS", "TARN_STREAM_SLACK",
+    "TARN_RUN_PASS",  "TARN_RUN_REPORT",  "TARN_RUN_UP_TO",    "TARN_RUN_SYNC_FREES",
+    "TARN_VENDOR",    "TARN_PENDING_MAX",
 };
 
 /* Of tools, recorders, tests, scripts and the build. */

@@ -48,6 +48,7 @@ static void check_pool_options(void)
     EXPECT(options.debug == 0 && options.quarantine_bytes == TARN_QUARANTINE_BYTES_DEFAULT);
     EXPECT(options.fit == TARN_FIT_BEST && options.slices);
     EXPECT(options.stream_slack >= 0.0 && options.stream_slack <= 0.0);
+    EXPECT(options.pending_factor_max >= 0.0 && options.pending_factor_max <= 0.0);
 
     EXPECT_SIZE(tarn_pool_options, omega_h, TARN_POOL_OPTIONS_OMEGA_H_INIT);
     EXPECT(omega_h.initial_bytes == 700000000 && omega_h.growth_bytes_max == 0);

@@ -13,14 +13,17 @@
 #define GB ((size_t)1 << 30)
 #define TB ((size_t)1 << 40)
 
-static const char *const names[] = { "TARN_PRESET",    "TARN_INITIAL",      "TARN_LIMIT",
-                                     "TARN_GROWTH",    "TARN_GROWTH_MAX",   "TARN_CHUNK",
-                                     "TARN_DEVICE",    "TARN_RANKS",        "TARN_RELEASE",
-                                     "TARN_VANISH",    "TARN_KIND",         "TARN_CONTIGUOUS",
-                                     "TARN_STEP",      "TARN_DEBUG",        "TARN_QUARANTINE",
-                                     "TARN_SHAREABLE", "TARN_DISABLE",      "TARN_IDENTIFY_STREAMS",
-                                     "TARN_FIT",       "TARN_FREE",         "TARN_SLICES",
-                                     "TARN_ALIGNMENT", "TARN_ZERO_ADDRESS", "TARN_STREAM_SLACK" };
+static const char *const names[] = {
+    "TARN_PRESET",     "TARN_INITIAL",      "TARN_LIMIT",
+    "TARN_GROWTH",     "TARN_GROWTH_MAX",   "TARN_CHUNK",
+    "TARN_DEVICE",     "TARN_RANKS",        "TARN_RELEASE",
+    "TARN_VANISH",     "TARN_KIND",         "TARN_CONTIGUOUS",
+    "TARN_STEP",       "TARN_DEBUG",        "TARN_QUARANTINE",
+    "TARN_SHAREABLE",  "TARN_DISABLE",      "TARN_IDENTIFY_STREAMS",
+    "TARN_FIT",        "TARN_FREE",         "TARN_SLICES",
+    "TARN_ALIGNMENT",  "TARN_ZERO_ADDRESS", "TARN_STREAM_SLACK",
+    "TARN_PENDING_MAX"
+};
 
 static int unset_all(void **state)
 {
@@ -90,6 +93,7 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_false(environment->options.identifies_streams);
     assert_false(environment->options.free_waits);
     assert_true(environment->options.stream_slack == 0.0);
+    assert_true(environment->options.pending_factor_max == 0.0);
     assert_true(environment->options.slices);
 }
 
@@ -107,10 +111,10 @@ static void variables_that_are_unset_or_empty_change_nothing(void **state)
 static void all_variables_are_read_together(void **state)
 {
     static const char *const values[] = {
-        "lean", "700M", "8G",  "1.5",    "2G",        "4K",    "3",
-        "6",    "1G",   "1",   "pinned", "1",         "64M",   "sites,zones,poison,quarantine",
-        "5M",   "1",    "1",   "1",      "first_fit", "waits", "0",
-        "2K",   "1",    "0.25"
+        "lean", "700M", "8G",   "1.5",    "2G",        "4K",    "3",
+        "6",    "1G",   "1",    "pinned", "1",         "64M",   "sites,zones,poison,quarantine",
+        "5M",   "1",    "1",    "1",      "first_fit", "waits", "0",
+        "2K",   "1",    "0.25", "1.5"
     };
     _Static_assert(sizeof values == sizeof names, "one for each");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -141,6 +145,7 @@ static void all_variables_are_read_together(void **state)
     assert_true(environment.options.identifies_streams);
     assert_true(environment.options.free_waits);
     assert_true(environment.options.stream_slack == 0.25);
+    assert_true(environment.options.pending_factor_max == 1.5);
     assert_false(environment.options.slices);
 }
 
@@ -449,6 +454,11 @@ static void a_switch_is_0_or_1(void **state)
     expect_refused("TARN_STREAM_SLACK", "8.01");
     expect_refused("TARN_STREAM_SLACK", "25%");
     expect_refused("TARN_STREAM_SLACK", "-1");
+    assert_true(read_with("TARN_PENDING_MAX", "0.5").options.pending_factor_max == 0.5);
+    assert_true(read_with("TARN_PENDING_MAX", "none").options.pending_factor_max < 0.0);
+    expect_refused("TARN_PENDING_MAX", "0");
+    expect_refused("TARN_PENDING_MAX", "-1");
+    expect_refused("TARN_PENDING_MAX", "off");
     expect_refused("TARN_SHAREABLE", "1");
     expect_message("TARN_CONTIGUOUS");
     setenv("TARN_CONTIGUOUS", "1", 1);

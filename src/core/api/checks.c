@@ -102,6 +102,9 @@ tarn_status tn_check_options(const tarn_pool_options *options)
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "stream_slack is %g, not 0 to %d",
                        options->stream_slack, TARN_STREAM_SLACK_MAX);
     }
+    bool is_number = options->pending_factor_max >= 0.0 || options->pending_factor_max < 0.0;
+    if (!is_number)
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "pending_factor_max is not a number");
     if (options->limit_bytes != 0 && options->limit_bytes < chunk_bytes) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS,
                        "limit_bytes is %zu, less than one chunk of %zu bytes", options->limit_bytes,

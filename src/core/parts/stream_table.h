@@ -54,7 +54,8 @@
 /* An event recorded on a stream and not yet known to be complete. */
 struct tn_stream_record {
     tarn_event event;
-    uint32_t time; /* covers frees on the stream at this time or before */
+    uint32_t time;      /* covers frees on the stream at this time or before */
+    size_t freed_bytes; /* of unnamed frees: since the record before */
 };
 
 enum tn_stream_state {
@@ -86,6 +87,7 @@ struct tn_stream_entry {
     size_t unrecorded_bytes; /* freed since the newest record */
     bool records_at_once;    /* the newest record has not waited for the device */
     bool is_late;            /* the newest record was made when memory was needed */
+    bool is_given_up;        /* a free has waited for the oldest record as long as it may */
     tarn_capture capture;    /* if it is or was captured */
     uint32_t
         paused_bit; /* while it is captured: the stream's number outside of the capture, as a bit */

@@ -334,21 +334,6 @@ static bool is_worth_waiting(struct tarn_pool *pool, const struct tn_request *re
     return would_fit;
 }
 
-/* Between two looks at an event that has not completed. Each sleep is 10 us longer than the one before, up to a
- * millisecond, so that the wait ends late by a small part of its length. A thread that yields instead may lose
- * milliseconds, where there are more threads than processors. */
-static void pause_wait(unsigned look)
-{
-    enum {
-        LOOKS_AT_ONCE = 200,
-        SLEEP_STEP_NS = 10000,
-        SLEEP_NS_MAX = 1000000
-    };
-    if (look < LOOKS_AT_ONCE) return;
-    uint64_t nanoseconds = (uint64_t)(look - LOOKS_AT_ONCE + 1) * SLEEP_STEP_NS;
-    tn_thread_sleep_ns((long)tn_min(nanoseconds, SLEEP_NS_MAX));
-}
-
 /* For a made-up stream, which cannot be made to wait: the calling thread waits. It holds no lock meanwhile, because the
  * work may wait for other threads, which free and allocate. Memory that was freed on a named stream is recorded, so that
  * it serves once its work is done.
@@ -358,22 +343,15 @@ static void pause_wait(unsigned look)
 static enum tn_served serve_after_waiting(struct tarn_pool *pool, const struct tn_request *request,
                                           void **address_out)
 {
-    enum {
-        LOOKS_IF_LATE = 300
-    };
     tn_stream_reuse_settle(pool, 0);
     bool has_end = tn_stream_reuse_is_late(pool) && !request->is_last_resort;
     for (unsigned i = 0; !tn_captures_are_under_way(); i++) {
         enum tn_served served = serve_from_pool(pool, request, address_out);
         if (served != TN_SERVED_NOTHING_FITS || !is_worth_waiting(pool, request)) return served;
-        if (has_end && i == LOOKS_IF_LATE) return TN_SERVED_NOTHING_FITS;
-        bool is_under_way = tn_stream_reuse_is_under_way(pool);
-        if (is_under_way) {
-            tn_pool_unlock_growth(pool);
-            pause_wait(i);
-            tn_pool_lock_growth(pool);
+        if (has_end && i == TN_STREAM_LOOKS_MAX) return TN_SERVED_NOTHING_FITS;
+        bool is_under_way = tn_stream_reuse_pause(pool, i);
+        if (is_under_way)
             (void)tn_stream_reuse_record_unnamed(pool); /* by other threads, meanwhile */
-        }
         /* If nothing is under way and nothing has ended, the vendor fails to tell. Then nothing would end the wait. */
         if (!tn_stream_reuse_poll(pool) && !is_under_way) return TN_SERVED_NOTHING_FITS;
     }

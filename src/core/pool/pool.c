@@ -55,6 +55,8 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->chunk_log2 = tn_lowest_bit(options->chunk_bytes);
     pool->alignment_bytes = options->alignment_bytes;
     pool->zero_has_address = options->zero_has_address;
+    pool->pending_factor_max = options->pending_factor_max != 0.0 ? options->pending_factor_max
+                                                                  : TARN_PENDING_FACTOR_MAX_DEFAULT;
     pool->release_threshold_bytes = options->release_threshold_bytes;
     pool->returns_when_empty = options->returns_when_empty;
     pool->passes_through = options->passes_through;

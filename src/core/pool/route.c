@@ -11,6 +11,7 @@
 #include "../supply/stream_reuse.h"
 
 #include "ladder.h"
+#include "pending_bound.h"
 #include "pool.h"
 #include "pool_parts.h"
 
@@ -77,8 +78,10 @@ static tarn_status introduce_and_free(struct tarn_pool *pool, uintptr_t address,
             stream_count = 0;
         }
     }
-    if (result.status == TARN_STATUS_OK)
+    if (result.status == TARN_STATUS_OK) {
         *freed_out = free_after_introduced(pool, address, told_bytes, streams, stream_count);
+        if (stream_count > 0 && streams[0] == TN_ANY_STREAM_FREES) tn_pending_bound_keep(pool);
+    }
     tn_pool_unlock_growth(pool);
     return result.status == TARN_STATUS_OK ? TARN_STATUS_OK
                                            : tn_stream_reuse_fail(pool, refused, result);

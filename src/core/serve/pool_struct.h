@@ -82,11 +82,12 @@ struct tarn_pool {
         zero_has_address; /* a request of zero bytes is served as one of one byte; else it gets NULL */
     bool releases_after_free; /* a free may give static pools back */
     bool returns_when_empty;
-    bool forbids_free_memory; /* tells the address sanitizer; false in builds without it */
-    struct tn_debug *debug;   /* NULL: the pool is not in debug mode */
-    bool notes_callers;       /* the pool is in debug mode, or has a fallback, which may be */
-    bool passes_through;      /* each allocation has a static pool of its own, released with it */
-    bool is_shareable;        /* steps are mapped so that they can be exported */
+    bool forbids_free_memory;  /* tells the address sanitizer; false in builds without it */
+    struct tn_debug *debug;    /* NULL: the pool is not in debug mode */
+    bool notes_callers;        /* the pool is in debug mode, or has a fallback, which may be */
+    bool passes_through;       /* each allocation has a static pool of its own, released with it */
+    bool is_shareable;         /* steps are mapped so that they can be exported */
+    double pending_factor_max; /* less than 0: frees do not wait. See pending_bound.h */
     size_t release_threshold_bytes;
     struct tn_growth_policy growth;
     size_t backend_alignment_bytes;

@@ -2,6 +2,7 @@
 /* stream_reuse: events, records, polling, ordering. */
 #include "stream_reuse.h"
 
+#include "../../base/arith.h"
 #include "../../base/host_memory.h"
 #include "../serve/any_stream.h"
 #include "../arenas/gather.h"
@@ -39,6 +40,7 @@ static void forget_oldest_record(struct tarn_pool *pool, struct tn_stream_entry 
 {
     tn_stream_reuse_give_event_back(pool, entry->records[0].event);
     entry->record_count--;
+    entry->is_given_up = false;
     for (unsigned i = 0; i < entry->record_count; i++)
         entry->records[i] = entry->records[i + 1];
 }
@@ -124,7 +126,9 @@ static tarn_backend_result record_at(struct tarn_pool *pool, struct tn_stream_en
     tarn_event event;
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     if (is_full) {
-        event = entry->records[--entry->record_count].event;
+        const struct tn_stream_record *newest = &entry->records[--entry->record_count];
+        event = newest->event;
+        (void)tn_add_fits(entry->unrecorded_bytes, newest->freed_bytes, &entry->unrecorded_bytes);
     } else {
         result = tn_stream_reuse_take_event(pool, &event);
     }
@@ -135,7 +139,9 @@ static tarn_backend_result record_at(struct tarn_pool *pool, struct tn_stream_en
     if (result.status == TARN_STATUS_OK) {
         entry->records_at_once = !has_waited;
         entry->is_late = false;
-        entry->records[entry->record_count++] = (struct tn_stream_record){ event, time };
+        entry->records[entry->record_count++] =
+            (struct tn_stream_record){ event, time, entry->unrecorded_bytes };
+        entry->unrecorded_bytes = 0;
     } else {
         tn_stream_reuse_give_event_back(pool, event);
     }
@@ -263,7 +269,6 @@ static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry
     bool is_recorded = record(pool, entry).status == TARN_STATUS_OK;
     /* A thread frees on its own stream without growth_lock, so it may free more here at any time. */
     entry->is_all_recorded = is_recorded && tn_pool_records_frees(pool, entry->name.handle);
-    if (is_recorded) entry->unrecorded_bytes = 0;
     tn_pool_lock_and_freeze(pool);
     entry->is_wanted = false;
     tn_pool_thaw_and_unlock(pool);
@@ -276,10 +281,10 @@ static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry
  * for the device is made at the free, where the vendor's own call waits. */
 static bool put_off(const struct tarn_pool *pool, struct tn_stream_entry *entry, size_t freed_bytes)
 {
-    if (!tn_is_any_stream(entry->name.handle) || !entry->records_at_once) return false;
+    if (!tn_is_any_stream(entry->name.handle)) return false;
     size_t most = pool->own.stats.footprint_bytes / UNRECORDED_PART;
     if (!tn_add_fits(entry->unrecorded_bytes, freed_bytes, &entry->unrecorded_bytes)) return false;
-    return entry->unrecorded_bytes < most;
+    return entry->records_at_once && entry->unrecorded_bytes < most;
 }
 
 void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
@@ -309,8 +314,7 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
     }
 }
 
-/* The number under which unnamed frees wait, or TN_STREAM_NONE. */
-static uint32_t find_unnamed(const struct tarn_pool *pool)
+uint32_t tn_stream_reuse_find_unnamed(const struct tarn_pool *pool)
 {
     const struct tn_stream_name name = { TN_ANY_STREAM_FREES, 0 };
     return pool->streams ? tn_stream_table_search(pool->streams, name) : TN_STREAM_NONE;
@@ -318,7 +322,7 @@ static uint32_t find_unnamed(const struct tarn_pool *pool)
 
 bool tn_stream_reuse_record_unnamed(struct tarn_pool *pool)
 {
-    uint32_t number = find_unnamed(pool);
+    uint32_t number = tn_stream_reuse_find_unnamed(pool);
     if (number == TN_STREAM_NONE || tn_captures_are_under_way()) return false;
     struct tn_stream_entry *entry = &pool->streams->streams[number];
     if (entry->is_all_recorded) return false;
@@ -329,7 +333,7 @@ bool tn_stream_reuse_record_unnamed(struct tarn_pool *pool)
 
 bool tn_stream_reuse_is_late(const struct tarn_pool *pool)
 {
-    uint32_t number = find_unnamed(pool);
+    uint32_t number = tn_stream_reuse_find_unnamed(pool);
     return number != TN_STREAM_NONE && pool->streams->streams[number].is_late;
 }
 
@@ -343,6 +347,12 @@ bool tn_stream_reuse_poll_numbers(struct tarn_pool *pool)
         if (poll_stream(pool, i)) has_completed = true;
     }
     return has_completed;
+}
+
+bool tn_stream_reuse_poll_unnamed(struct tarn_pool *pool)
+{
+    uint32_t number = tn_stream_reuse_find_unnamed(pool);
+    return number != TN_STREAM_NONE && !tn_captures_are_under_way() && poll_stream(pool, number);
 }
 
 bool tn_stream_reuse_poll(struct tarn_pool *pool)
@@ -405,7 +415,7 @@ void tn_stream_reuse_end(struct tarn_pool *pool, uint32_t stream, bool is_record
 /* That number, if records cover all these frees, or TN_STREAM_NONE. */
 static uint32_t find_any_frees(const struct tarn_pool *pool)
 {
-    uint32_t number = find_unnamed(pool);
+    uint32_t number = tn_stream_reuse_find_unnamed(pool);
     bool is_covered = number != TN_STREAM_NONE && pool->streams->streams[number].is_all_recorded;
     return is_covered ? number : TN_STREAM_NONE;
 }
@@ -416,13 +426,32 @@ uint32_t tn_stream_reuse_any_frees(const struct tarn_pool *pool)
     return number == TN_STREAM_NONE ? 0 : (uint32_t)1 << number;
 }
 
-bool tn_stream_reuse_is_under_way(const struct tarn_pool *pool)
+/* Each sleep is 10 us longer than the one before, up to a millisecond, so that the wait ends late by a small part of its
+ * length. A thread that yields instead may lose milliseconds, where there are more threads than processors. */
+static void pause_after(unsigned look)
+{
+    enum {
+        LOOKS_AT_ONCE = 200,
+        SLEEP_STEP_NS = 10000,
+        SLEEP_NS_MAX = 1000000
+    };
+    if (look < LOOKS_AT_ONCE) return;
+    uint64_t nanoseconds = (uint64_t)(look - LOOKS_AT_ONCE + 1) * SLEEP_STEP_NS;
+    tn_thread_sleep_ns((long)tn_min(nanoseconds, SLEEP_NS_MAX));
+}
+
+bool tn_stream_reuse_pause(struct tarn_pool *pool, unsigned look)
 {
     const tarn_backend *backend = &pool->backend;
-    uint32_t number = find_any_frees(pool);
+    uint32_t number = tn_stream_reuse_find_unnamed(pool);
     if (number == TN_STREAM_NONE || pool->streams->streams[number].record_count == 0) return false;
     tarn_event oldest = pool->streams->streams[number].records[0].event;
-    return backend->operations->event_query(backend->state, oldest).status == TARN_STATUS_NOT_READY;
+    if (backend->operations->event_query(backend->state, oldest).status != TARN_STATUS_NOT_READY)
+        return false;
+    tn_pool_unlock_growth(pool);
+    pause_after(look);
+    tn_pool_lock_growth(pool);
+    return true;
 }
 
 void tn_stream_reuse_settle(struct tarn_pool *pool, uint32_t streams)

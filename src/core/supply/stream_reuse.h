@@ -74,8 +74,18 @@ bool tn_stream_reuse_poll_sparingly(struct tarn_pool *pool);
 /* The number of unnamed frees, as a bit, if records cover all of them; else 0. See any_stream.h. */
 uint32_t tn_stream_reuse_any_frees(const struct tarn_pool *pool);
 
-/* Whether the vendor says of the oldest record of unnamed frees that it has not completed. */
-bool tn_stream_reuse_is_under_way(const struct tarn_pool *pool);
+/* The number under which unnamed frees wait, or TN_STREAM_NONE. */
+uint32_t tn_stream_reuse_find_unnamed(const struct tarn_pool *pool);
+
+/* Does tn_stream_reuse_poll for unnamed frees alone. */
+bool tn_stream_reuse_poll_unnamed(struct tarn_pool *pool);
+
+/* After so many looks in a row, of which none has found anything complete, a thread has waited for some 50 ms. */
+#define TN_STREAM_LOOKS_MAX 300
+
+/* Between two looks: if the oldest record of unnamed frees has not completed, the calling thread lets growth_lock go, and
+ * sleeps if it has looked often. False: it has completed, or the vendor does not tell, or there is none. */
+bool tn_stream_reuse_pause(struct tarn_pool *pool, unsigned look);
 
 /* Records on every known stream that free memory of the pool's own part waits for, and on `streams`, a bit each, and
  * polls. Afterwards nothing of that waits for streams whose work has all completed. Arenas keep what they have, and learn of
