@@ -232,7 +232,8 @@ typedef struct tarn_pool_options {
     unsigned limit_percent;
 
     /* With a further static pool, the pool holds so many times the bytes in use, or what the request needs; near the
-     * end of the limit or the device it grows by less. 1 or more, default 2. */
+     * end of the limit or the device it grows by less. Before that its wholly free static pools go back, but those that
+     * wait for work only where it would hold more than so many times the most that was in use. 1 or more, default 2. */
     double growth_factor;
 
     /* Cap on the size of a further static pool, in bytes, unless one request alone needs more. Default 512

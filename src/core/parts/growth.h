@@ -9,10 +9,17 @@
  *    small, and the pieces are to be few.
  *  - At most a quarter of what the limit leaves and of what the device has free. Near their end the pool takes little
  *    more than the need.
+ *  - At most so much that the pool then holds growth_factor times the most bytes in use, the need included: the bound.
  *  - A whole multiple of the need, so that requests of one size fill their pieces.
  *  - Rounded to a multiple of the granularity if the other caps leave room for that, cut to the caps, and never below
  *    the need of the request. The limit cuts it to the byte: the limit counts requested bytes, so rounding down there
  *    would only leave a rest that costs the vendor as much.
+ * Before it grows, a pool gives all wholly free pieces back: each is too small for the request. So after it, what it holds
+ * beyond the bound is the need, and what live blocks keep. If something went back, the wish is at least the need rounded up to
+ * a quarter of a power of two, within the bound. So sizes that creep need a new piece only now and then. And in a program that
+ * repeats itself the pool comes to rest: each piece that leaves is smaller than the one that comes, so the sizes of all, the
+ * largest first, rise in lexical order, and they are multiples of a granule with a bounded sum.
+ *
  * The granularity is the vendor's. A pool that holds as much as the common granularity takes that if it is larger. So
  * sizes, and with them all placement, are the same on all vendors.
  *
@@ -59,7 +66,7 @@ struct tn_growth_state {
     size_t used_bytes;         /* of these, live or a capture's */
     size_t used_bytes_max;     /* the most that were ever live, or since the marks were reset */
     bool is_first;             /* no static pool is held */
-    bool has_made_way;         /* wholly free pieces have gone back for this growth */
+    bool has_made_way;         /* pieces have gone back for this growth */
     size_t refused_bytes;      /* smallest refused wish; SIZE_MAX: none */
     size_t numbered_bytes_max; /* cap on the next static pool by the chunk numbers left */
     size_t device_free_bytes;  /* from the vendor; SIZE_MAX: unknown */
@@ -78,7 +85,7 @@ bool tn_growth_asks_device(const struct tn_growth_policy *policy,
 size_t tn_growth_first_bytes(const struct tn_growth_policy *policy,
                              const struct tn_growth_state *state, size_t needed_bytes);
 
-/* Returns the bytes beyond the bound that the pool would hold if it grew by the need. */
+/* Returns how many bytes beyond the bound the pool would hold if it grew by the need. */
 size_t tn_growth_excess_bytes(const struct tn_growth_policy *policy,
                               const struct tn_growth_state *state, size_t needed_bytes);
 
