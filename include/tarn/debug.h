@@ -94,7 +94,8 @@ typedef enum tarn_dump_format {
 } tarn_dump_format;
 
 /*
- * Writes a map of the pool to `file`: statistics, static pools, and every region in address order. A region
+ * Writes a map of the pool to `file`: statistics with the parts of the footprint (tarn/stats.h), static pools, and every
+ * region in address order. A region
  * is live, free, or, in a contiguous pool, unmapped. A chunk that is cut has a line for each live slice, and
  * "sliced" for its free ones. A pending region has the pool's numbers of the streams that it waits for. Live
  * regions have their label, and in debug mode their call site; as JSON then also the number of the allocation in

@@ -10,13 +10,10 @@
  *     requested   bytes that the program asked for and has not freed
  *     used        the same in whole chunks; a chunk that is cut into slices is used while one of them is
  *                 live; with passes_through the same as requested
- *     footprint   bytes that the pool holds from the vendor; used_bytes, free_bytes and captured_bytes
- *                 together are at most these
+ *     footprint   bytes that the pool holds from the vendor
  *
- * Each chunk of the pool counts once: used, free, or captured. Of the free ones, those that wait for the work of
- * streams are pending. Captured chunks are free and belong to a capture: until tarn_capture_release they serve
- * its streams alone.
- *     used_bytes + free_bytes + captured_bytes = all chunks; with passes_through all requested and freed bytes
+ * part_bytes tells why the pool holds each byte of the footprint: see tarn_footprint_part. The parts of one snapshot are
+ * footprint_bytes together, at every moment.
  *
  * While several threads have arenas, the high-water marks of requested, used and live, and those of labels, are taken
  * only when the arenas are taken back, as for this snapshot. A peak in between may be missed.
@@ -43,6 +40,42 @@ typedef struct tarn_pool tarn_pool;
  * counts all larger ones. */
 #define TARN_STATS_HISTOGRAM_BINS 48
 
+/*
+ * The parts of a footprint. Each byte is in one part, the first that fits it:
+ *
+ *     │◄─────────────── used_bytes ───────────────►│◄──────────────── free chunks ────────────────►│◄─ no chunks ─►│
+ *     requested  rounding  slices  quarantined       captured  pending  arenas  shut_in  on_hold     edges
+ *                                                    initial  wholly_free                            unreleased
+ *                                                                                                    transit
+ *
+ * A piece is a static pool, or a step of a contiguous pool. It can go back to the vendor only as a whole.
+ */
+typedef enum tarn_footprint_part {
+    TARN_FOOTPRINT_PART_REQUESTED = 0, /* live: the bytes that the program asked for */
+    /* live: the rest of their chunks and slices, and zones of debug mode */
+    TARN_FOOTPRINT_PART_ROUNDING = 1,
+    TARN_FOOTPRINT_PART_SLICES = 2,      /* free slices of chunks with a live one */
+    TARN_FOOTPRINT_PART_QUARANTINED = 3, /* freed, and kept by debug mode, or damaged */
+    TARN_FOOTPRINT_PART_CAPTURED = 4,    /* for the graph of a capture, until its release */
+    TARN_FOOTPRINT_PART_PENDING = 5,     /* waiting for the work of streams */
+    TARN_FOOTPRINT_PART_ARENAS = 6,      /* lent to the arenas of threads */
+    /* in pieces that cannot go back: something in them is live, captured or lent */
+    TARN_FOOTPRINT_PART_SHUT_IN = 7,
+    TARN_FOOTPRINT_PART_ON_HOLD = 8, /* in other pieces that tarn_static_pool_hold keeps */
+    /* in the piece of initial_bytes, or of a pool over the caller's memory */
+    TARN_FOOTPRINT_PART_INITIAL = 9,
+    TARN_FOOTPRINT_PART_WHOLLY_FREE = 10, /* in all other pieces; a trim gives them back */
+    TARN_FOOTPRINT_PART_EDGES = 11,       /* at the ends of pieces: too few for a chunk */
+    TARN_FOOTPRINT_PART_UNRELEASED = 12,  /* left the pool, and refused by the vendor */
+    TARN_FOOTPRINT_PART_TRANSIT = 13      /* on their way from the vendor, or to it */
+} tarn_footprint_part;
+
+/* Entries of an array of parts. Those without a part are 0. */
+#define TARN_FOOTPRINT_PARTS_MAX 16
+
+/* Returns the name of a part: "shut_in", for example; "unknown" for a number without one. Any thread, at any time. */
+TARN_API const char *tarn_footprint_part_name(tarn_footprint_part part);
+
 typedef struct tarn_stats {
     size_t struct_bytes; /* in: sizeof(tarn_stats) */
 
@@ -56,13 +89,11 @@ typedef struct tarn_stats {
     size_t live_count; /* allocations, slices too; of zero bytes only with zero_has_address */
     size_t live_count_max;
 
-    size_t static_pool_count; /* pieces of vendor memory; steps in a contiguous pool */
-    size_t captured_bytes;    /* in free regions that belong to captures */
-    size_t free_region_count; /* in all static pools, without those of captures */
-    /* In free regions without those of captures; free slices do not count. With passes_through: freed, and not yet
-     * given back. */
-    size_t free_bytes;
-    size_t pending_bytes;      /* of these, waiting for the work of streams */
+    size_t static_pool_count;  /* pieces of vendor memory; steps in a contiguous pool */
+    size_t captured_bytes;     /* the part CAPTURED */
+    size_t free_region_count;  /* in all static pools, without those of captures */
+    size_t free_bytes;         /* the parts PENDING to WHOLLY_FREE together */
+    size_t pending_bytes;      /* the part PENDING */
     size_t largest_free_bytes; /* the largest request that needs no growth, up to rounding */
     double fragmentation; /* external: 1 - largest_free_bytes / free_bytes; 0: nothing is free */
 
@@ -73,8 +104,7 @@ typedef struct tarn_stats {
     uint64_t vendor_alloc_count;   /* calls for memory of the backend, failed ones included */
     uint64_t vendor_free_count;    /* calls that gave it back, refused ones included */
     uint64_t vendor_refusal_count; /* of these, the refused ones */
-    /* Of footprint_bytes: memory that left the pool and that the vendor did not take back. It is given back at the next
-     * trim or growth or at the pool's end, or serves the pool again. */
+    /* The part UNRELEASED. It is given back at the next trim or growth or at the pool's end, or serves the pool again. */
     size_t unreleased_bytes;
 
     /* Host memory that describes the pool. Reserved parts of arrays count from their first use. */
@@ -82,6 +112,15 @@ typedef struct tarn_stats {
 
     /* Of all allocations so far of one byte or more. */
     uint64_t size_histogram[TARN_STATS_HISTOGRAM_BINS];
+
+    /* By tarn_footprint_part: why the pool holds each byte of footprint_bytes now. */
+    size_t part_bytes[TARN_FOOTPRINT_PARTS_MAX];
+
+    /* The same of footprint_bytes_max, when the pool came to hold it: why the memory that was there did not do. TRANSIT
+     * is the memory that came. In debug mode REQUESTED also has zones and quarantine. With passes_through all is in
+     * TRANSIT. Where a look takes long, in a pool of more than 500 pieces for example, the other parts may be those of an
+     * earlier growth. */
+    size_t peak_part_bytes[TARN_FOOTPRINT_PARTS_MAX];
 } tarn_stats;
 
 #define TARN_STATS_INIT TARN_SIZED_INIT(tarn_stats)
@@ -89,8 +128,10 @@ typedef struct tarn_stats {
 /*
  * Writes a snapshot of the pool's statistics, taken at one instant.
  * Status: INVALID_POOL, FORKED; INVALID_ARGUMENT: stats_out is NULL or its struct_bytes is wrong.
- * Cost: O(static pools), under the pool's lock; while there are captures, also O(n) in free regions that belong to
- * them or wait for several streams. Takes back the arenas of several threads.
+ * Cost: O(pieces), under the pool's lock; in a contiguous pool also O(free regions), of a unit or more unless memory there
+ * waits for streams. While there are captures, also O(n)
+ * in free regions that belong to them or wait for several streams. Takes back the arenas of several threads, after it has
+ * counted the part ARENAS.
  */
 TARN_API tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out);
 

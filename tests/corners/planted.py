@@ -44,8 +44,7 @@ FAULTS = {
         (CORE + "parts/growth.c", "? policy->limit_bytes - state",
          "? tn_round_down(policy->limit_bytes, policy->granularity_bytes) - state")],
     "memory of graphs counts as free": [
-        (CORE + "pool/pool_query.c", "- pool->own.stats.used_bytes - stats->captured_bytes;",
-         "- pool->own.stats.used_bytes;")],
+        (CORE + "arenas/footprint.c", "free_bytes(part_bytes) - part_bytes[PART(CAPTURED)];", "free_bytes(part_bytes);")],
     "whole steps leave much of a limit": [
         (CORE + "parts/step_range.c", "while (limit_bytes < device_bytes &&", "while (0 && limit_bytes < device_bytes &&")],
     "releases during captures of other pools": [

@@ -134,6 +134,13 @@ class Scale(Map):
         self.assertIn("…1 TiB…", words)
         self.assertIn("2 MiB in 1 static pool", words)
 
+    def test_why_each_byte_is_held_is_said(self):
+        content = dump_of([(0, 4096, "live")]) | {"footprint_parts": {"requested": 4000, "rounding": 96, "shut_in": 0}}
+        _, words, _ = self.svg_of(content)
+        self.assertIn("Held for: requested 3.9 KiB, rounding 96 B.", " ".join(words.split()))
+        _, words, _ = self.svg_of(dump_of([(0, 4096, "live")]))
+        self.assertNotIn("Held for", words)
+
     def test_states_that_are_not_known_are_drawn(self):
         _, words, _ = self.svg_of(dump_of([(0, 4096, "lent <&>"), (4096, 4096, "quarantined"),
                                            (8192, 4096, "damaged")]))

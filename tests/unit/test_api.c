@@ -8,6 +8,7 @@
 
 /* Where the options of the first version ended. */
 #define FIRST_OPTIONS_BYTES offsetof(tarn_pool_options, name)
+#define FIRST_STATS_BYTES   offsetof(tarn_stats, part_bytes)
 
 /* --- options ----------------------------------------------------------------------------------- */
 
@@ -399,12 +400,31 @@ static void null_outputs_are_refused(void **state)
 static void structures_of_another_size_are_refused(void **state)
 {
     tarn_stats stats = TARN_STATS_INIT;
-    stats.struct_bytes -= 8;
+    stats.struct_bytes = FIRST_STATS_BYTES - 8;
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_stats(pool, &stats));
+    expect_message("stats_out");
+    stats.struct_bytes = sizeof stats + 8;
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_stats(pool, &stats));
     tarn_allocation found = TARN_ALLOCATION_INIT;
     found.struct_bytes = 0;
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_find(&backend, &found));
     expect_message("found_out");
+}
+
+/* Of an older program's struct no more is written than it has. */
+static void writes_statistics_of_the_first_version(void **state)
+{
+    tarn_stats stats;
+    memset(&stats, 0xff, sizeof stats);
+    stats.struct_bytes = FIRST_STATS_BYTES;
+    alloc(1000);
+    expect_ok(tarn_pool_stats(pool, &stats));
+    assert_int_equal(stats.struct_bytes, FIRST_STATS_BYTES);
+    assert_int_equal(stats.requested_bytes, 1000);
+    assert_int_equal(stats.size_histogram[10], 1);
+    const unsigned char *behind = (const unsigned char *)&stats + FIRST_STATS_BYTES;
+    for (size_t i = 0; i < sizeof stats - FIRST_STATS_BYTES; i++)
+        assert_int_equal(behind[i], 0xff);
 }
 
 static void finds_what_an_address_lies_in(void **state)
@@ -496,6 +516,7 @@ int main(void)
         CASE(handles_are_used_again_only_after_a_rest),
         CASE(null_outputs_are_refused),
         CASE(structures_of_another_size_are_refused),
+        CASE(writes_statistics_of_the_first_version),
         CASE(finds_what_an_address_lies_in),
         CASE(tells_the_backend_of_a_pool),
         CASE(histogram_counts_by_powers_of_two),

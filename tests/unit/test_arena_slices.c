@@ -15,9 +15,8 @@
 /* Live slices. */
 static void expect_slices(uint64_t in_arena, uint64_t in_pool)
 {
-    const struct tn_slices *slices = &own_arena()->part.slices;
-    assert_int_equal(slices ? slices->live_count : 0, in_arena);
-    assert_int_equal(pool->own.slices.live_count, in_pool);
+    assert_int_equal(tn_slices_live_count(&own_arena()->part.slices), in_arena);
+    assert_int_equal(tn_slices_live_count(&pool->own.slices), in_pool);
 }
 
 static void gather_slabs(void)

@@ -62,6 +62,7 @@ static void text_says_what_is_there(void **state)
     expect_says("tarn pool on test memory, chunks of 1024 bytes, best_fit");
     expect_says("requested 102100, used 103424, footprint 167936 bytes");
     expect_says("3 live, 3 free regions");
+    expect_says("held: requested 102100, rounding 428, slices 896, shut_in 64512\n");
     expect_says(" 128 bytes live, 100 asked for");
     expect_says(" 896 bytes sliced");
     expect_says("5120 bytes free");
@@ -185,7 +186,7 @@ static void what_belongs_to_a_capture_says_so(void **state)
     expect_says("\"bytes\": 61440, \"state\": \"free\"");
     dumped(pool, TARN_DUMP_FORMAT_TEXT);
     expect_says("0 live, 1 free regions, the largest of 61440 bytes");
-    expect_says("4096 bytes free and captured");
+    expect_says("held: captured 4096, shut_in 61440\n");
     expect_says("4096 bytes captured, waits for stream 1\n");
     json_decref(parsed(pool));
     expect_ok(tarn_capture_release(pool, capture, NULL, 0));

@@ -159,7 +159,7 @@ static void of_arenas(void **state)
     warm_up();
     for (size_t size = 1; size < 3000; size += 1 + size / 8)
         expect_aligned(alloc(size));
-    assert_true(own_arena()->part.slices.live_count > 0);
+    assert_true(tn_slices_live_count(&own_arena()->part.slices) > 0);
     expect_active(1);
     gather();
     for (size_t size = 1; size < 600; size++)

@@ -956,9 +956,12 @@ static void check_names_what_is_wrong(void **state)
     s->free |= 1;
     expect_fault("no live slices");
     *s = good;
-    slices->live_count++;
+    slices->slab_count++;
     expect_fault("the counts of slabs are wrong");
-    slices->live_count--;
+    slices->slab_count--;
+    slices->live_counts[3]++;
+    expect_fault("the count of live slices is wrong");
+    slices->live_counts[3]--;
     s->pending = 2;
     expect_fault("free and pending");
     *s = good;

@@ -157,7 +157,7 @@ static void the_first_free_slice_is_taken(void **state)
     assert_true(tn_slices_is_empty(&slices, slab));
     tn_slices_remove(&slices, slab);
     assert_int_equal(slices.slab_count, 0);
-    assert_int_equal(slices.live_count, 0);
+    assert_int_equal(tn_slices_live_count(&slices), 0);
 }
 
 static void numbers_and_memory_are_used_again(void **state)
@@ -299,7 +299,7 @@ static void a_borrowers_slabs_are_adopted_as_they_are(void **state)
     assert_int_equal(borrower.slab_count, 0);
 
     assert_int_equal(slices.slab_count, 5);
-    assert_int_equal(slices.live_count, 6);
+    assert_int_equal(tn_slices_live_count(&slices), 6);
     assert_int_equal(tn_slices_size_of(&slices, full, 0), 100);
     assert_int_equal(tn_slices_size_of(&slices, full, 1), 101);
     assert_int_equal(tn_slices_size_of(&slices, ready, 1), 201);

@@ -45,6 +45,7 @@ class Dump:
         self.backend = _text(content, "backend", path)
         self.fit = _text(content, "fit", path)
         self.chunk_bytes = _number(content, "chunk_bytes", path)
+        self.parts = _parts(content, path)
         self.static_pools = [_static_pool(entry, f"{path}: static pool number {number}") for number, entry in
                              enumerate(_list(content, "static_pools", path), 1)]
 
@@ -86,6 +87,15 @@ def _list(entry, key, where):
     if not isinstance(values, list):
         raise BadInput(f"{where}: \"{key}\" is not a list")
     return values
+
+
+def _parts(content, path):
+    """Why each byte is held: (name, bytes) of the parts that there are. Dumps of older versions have none."""
+    parts = content.get("footprint_parts", {})
+    if not isinstance(parts, dict):
+        raise BadInput(f"{path}: \"footprint_parts\" is not an object")
+    sizes = [(printable(name), _number(parts, name, f"{path}: \"footprint_parts\"")) for name in parts]
+    return [(name, size) for name, size in sizes if size > 0]
 
 
 def _address(entry, key, where):

@@ -61,7 +61,8 @@ def _totals_text(dump, totals, row_bytes, merged_count):
             "begins with its offset."
     if merged_count:
         scale += f" {shown.counted(merged_count, 'region')} narrower than a pixel: the height of a colour is its share."
-    return [text for text in (says, "; ".join(fragmentation), scale) if text]
+    held = ", ".join(f"{name.replace('_', ' ')} {_size(size)}" for name, size in dump.parts)
+    return [text for text in (says, held and f"Held for: {held}.", "; ".join(fragmentation), scale) if text]
 
 
 def _title(region):

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* api_query: the public functions about streams, captures, trimming, statistics, dumps and exports. */
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "../../base/error.h"
 #include "../care/debug_pool.h"
@@ -141,7 +143,7 @@ tarn_status tarn_static_pool_unhold(tarn_pool *pool, uint64_t id)
 
 /* --- queries ------------------------------------------------------------------------------------- */
 
-/* Requires no other size than today's: no struct that is written has grown yet. */
+/* Of a struct that has not grown yet: requires today's size. */
 static tarn_status check_output(const char *name, size_t struct_bytes, size_t today_bytes)
 {
     return tn_check_struct_bytes(name, struct_bytes, today_bytes, today_bytes,
@@ -216,9 +218,15 @@ tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out)
 {
     if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
     if (!stats_out) return tn_fail_for_null("stats_out");
-    tarn_status status = check_output("stats_out", stats_out->struct_bytes, sizeof *stats_out);
+    tarn_stats stats;
+    const size_t struct_bytes = stats_out->struct_bytes;
+    tarn_status status =
+        tn_check_struct_bytes("stats_out", struct_bytes, offsetof(tarn_stats, part_bytes),
+                              sizeof stats, TARN_STATUS_INVALID_ARGUMENT);
     if (status != TARN_STATUS_OK) return status;
-    tn_debug_stats(pool, stats_out);
+    tn_debug_stats(pool, &stats);
+    stats.struct_bytes = struct_bytes;
+    memcpy(stats_out, &stats, struct_bytes);
     return status;
 }
 

@@ -11,23 +11,36 @@ void tn_arena_free_unused(struct tarn_pool *pool, struct tn_arena *arena)
     if (arena->has_slices) tn_pool_free_kept(pool, &arena->part);
 }
 
-/* Closes all arenas: no other thread uses them from then on. Returns how many allocations they have served. */
-static uint64_t deactivate_all(struct tarn_pool *pool)
+static void deactivate_all(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
-    uint64_t call_count = 0;
+    arenas->closed_call_count = 0;
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         struct tn_arena *arena = &arenas->all[i];
         tn_biased_mutex_lock(&arena->lock);
         if (arena->is_active) {
-            call_count += arena->part.stats.alloc_count;
+            arenas->closed_call_count += arena->part.stats.alloc_count;
             tn_arena_free_unused(pool, arena);
         }
         arena->is_active = arena->is_open = false;
         tn_biased_mutex_unlock(&arena->lock);
     }
     atomic_store_explicit(&arenas->active_count, 0, memory_order_release);
-    return call_count;
+}
+
+void tn_arenas_close(struct tarn_pool *pool)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    deactivate_all(pool);
+    /* Records of work that is done are gone: nobody else would say so of the memory that the arenas had. */
+    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
+        struct tn_arena *arena = &pool->arenas.all[i];
+        /* Until the last arena was closed, its thread could post to the others. */
+        tn_arena_empty_mailbox(pool, arena);
+        if (arena->loan_count > 0) tn_pool_note_completed(pool, &arena->part);
+    }
+    tn_pool_note_completed(pool, &pool->own);
+    tn_pool_free_kept(pool, &pool->own);
 }
 
 /* Moves the slabs of an arena to the pool. Their regions follow with the loans that hold them. */
@@ -67,22 +80,17 @@ void tn_arenas_gather(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
     TN_ASSERT(tn_pool_is_locked(pool));
+    if (tn_arenas_are_active(arenas)) tn_arenas_close(pool);
     uint32_t regions_before = pool->own.index.region_count;
-    uint64_t call_count = deactivate_all(pool);
-    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
-        /* Until the last arena was closed, its thread could post to the others. */
-        tn_arena_empty_mailbox(pool, &arenas->all[i]);
+    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++)
         give_slabs(pool, &arenas->all[i]);
-    }
     while (arenas->loan_count > 0)
         end_loan(pool, &arenas->loans[--arenas->loan_count]);
-    /* Records of work that is done are gone: nobody else would say so of what the arenas had. */
-    tn_pool_note_completed(pool, &pool->own);
     /* Arenas that serve few calls for each region that is moved do not pay. Threads get them again after many
      * waits for the lock. */
     uint32_t regions_after = pool->own.index.region_count;
     uint64_t moved_count = regions_after > regions_before ? regions_after - regions_before : 0;
-    if (call_count < 8 * moved_count) {
+    if (arenas->closed_call_count < 8 * moved_count) {
         atomic_store_explicit(&arenas->are_wanted, false, memory_order_relaxed);
         pool->lock.wait_count = 0;
     }

@@ -11,7 +11,12 @@
 #include "../serve/pool_slices.h"
 #include "../serve/pool_struct.h"
 
-/* Ends the loans of all arenas: their regions and slabs move to the pool. Requires the pool's lock. */
+/* Closes all arenas: what they have borrowed stays lent, but no thread uses it until they are gathered. Frees what is
+ * posted, and the kept slabs. Requires the pool's lock, which is held until then, and active arenas. */
+void tn_arenas_close(struct tarn_pool *pool);
+
+/* Ends the loans of all arenas: their regions and slabs move to the pool. Closes them first, if they are active. Requires
+ * the pool's lock. */
 void tn_arenas_gather(struct tarn_pool *pool);
 
 /* Frees the posted allocations and the kept slabs of an active arena. Requires the arena's lock. */

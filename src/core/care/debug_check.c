@@ -173,6 +173,16 @@ void tn_debug_release(const struct tarn_pool *pool)
     if (pool->debug) tn_mutex_unlock(&pool->debug->lock);
 }
 
+/* The used bytes are requested, quarantined, or rounding: in debug mode there are no slices. */
+static void adjust_parts(const struct tn_stats *seen, tarn_stats *stats)
+{
+    size_t kept_bytes = tn_min(seen->used_bytes, stats->used_bytes - stats->requested_bytes);
+    stats->part_bytes[TARN_FOOTPRINT_PART_REQUESTED] = stats->requested_bytes;
+    stats->part_bytes[TARN_FOOTPRINT_PART_QUARANTINED] = kept_bytes;
+    stats->part_bytes[TARN_FOOTPRINT_PART_ROUNDING] =
+        stats->used_bytes - stats->requested_bytes - kept_bytes;
+}
+
 void tn_debug_adjust_stats(const struct tarn_pool *pool, tarn_stats *stats)
 {
     const struct tn_debug *debug = pool->debug;
@@ -189,6 +199,7 @@ void tn_debug_adjust_stats(const struct tarn_pool *pool, tarn_stats *stats)
     stats->free_count -= debug->undone_count;
     for (unsigned i = 0; i < TARN_STATS_HISTOGRAM_BINS; i++)
         stats->size_histogram[i] = seen->size_histogram[i];
+    adjust_parts(seen, stats);
 }
 
 void tn_debug_stats(struct tarn_pool *pool, tarn_stats *stats_out)

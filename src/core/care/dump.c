@@ -117,7 +117,7 @@ static size_t copy_regions(const struct tarn_pool *pool, const struct tn_static_
 static size_t region_count_max(const struct tarn_pool *pool)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
-    return pool->own.index.region_count + 2 * (size_t)pool->own.slices.live_count;
+    return pool->own.index.region_count + 2 * (size_t)tn_slices_live_count(&pool->own.slices);
 }
 
 static void copy_static_pools(const struct tarn_pool *pool, struct picture *picture)
@@ -244,6 +244,19 @@ static void write_text_region(const struct picture *picture, const struct dumped
     }
 }
 
+/* Those that are there: "  held: requested 102100, rounding 1324, shut_in 64512" */
+static void write_text_parts(const tarn_stats *stats, FILE *file)
+{
+    const char *before = "  held: ";
+    for (size_t part = 0; part < TN_FOOTPRINT_PART_COUNT; part++) {
+        if (stats->part_bytes[part] == 0) continue;
+        fprintf(file, "%s%s %zu", before, tarn_footprint_part_name((tarn_footprint_part)part),
+                stats->part_bytes[part]);
+        before = ", ";
+    }
+    if (stats->footprint_bytes > 0) fprintf(file, "\n");
+}
+
 static void write_text(const struct picture *picture, FILE *file)
 {
     const tarn_stats *stats = &picture->stats;
@@ -260,10 +273,7 @@ static void write_text(const struct picture *picture, FILE *file)
             stats->requested_bytes_max, stats->used_bytes_max, stats->footprint_bytes_max,
             stats->live_count, stats->free_region_count, stats->largest_free_bytes,
             stats->fragmentation);
-    if (stats->captured_bytes > 0) {
-        fprintf(file, "  %zu bytes free and captured, for the graphs of captures alone\n",
-                stats->captured_bytes);
-    }
+    write_text_parts(stats, file);
     const struct dumped_region *regions = picture->regions;
     for (size_t i = 0; i < picture->static_pool_count; i++) {
         const struct dumped_static_pool *static_pool = &picture->static_pools[i];
@@ -347,6 +357,11 @@ static void write_json_stats(const tarn_stats *stats, FILE *file)
             stats->requested_bytes_max, stats->used_bytes_max, stats->footprint_bytes_max,
             stats->live_count, stats->free_region_count, stats->largest_free_bytes,
             stats->captured_bytes);
+    for (size_t part = 0; part < TN_FOOTPRINT_PART_COUNT; part++) {
+        fprintf(file, "%s\"%s\": %zu", part == 0 ? "  \"footprint_parts\": {" : ", ",
+                tarn_footprint_part_name((tarn_footprint_part)part), stats->part_bytes[part]);
+    }
+    fprintf(file, "},\n");
 }
 
 static void write_json(const struct picture *picture, FILE *file)

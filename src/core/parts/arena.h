@@ -105,7 +105,8 @@ struct tn_arenas {
     struct tn_remote_frees remote;
     struct tn_loan *loans; /* by first chunk; room for the maximum */
     uint32_t loan_count;
-    void *memory; /* holds the arenas */
+    uint64_t closed_call_count; /* allocations that the arenas served which were closed last */
+    void *memory;               /* holds the arenas */
 };
 
 void tn_arenas_init(struct tn_arenas *arenas);

@@ -15,6 +15,7 @@
 #ifndef TN_PIECES_H
 #define TN_PIECES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ struct tn_piece {
     size_t size_bytes;
     uint32_t chunk_count; /* whole chunks in it */
     enum tn_piece_state state;
+    bool is_initial;     /* it is of initial_bytes, or the caller's memory */
     uint64_t id;         /* never reused in a process */
     uint64_t told;       /* the newest observer that was told that it has come; 0: none */
     void *watch;         /* a tarn_watch, or NULL */

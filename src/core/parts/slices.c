@@ -371,7 +371,7 @@ uint32_t tn_slices_adopt(struct tn_slices *slices, const struct tn_slices *borro
     memcpy(tn_slices_place_of_note(c, index, 0), tn_slices_place_of_note(from, old_index, 0),
            sizeof *c->notes << c->per_slab_log2);
     slices->slab_count++;
-    slices->live_count += count_bits(c->all & ~(s->free | s->pending));
+    slices->live_counts[slice_class] += count_bits(c->all & ~(s->free | s->pending));
     slices->streams |= dependency_of(s).streams;
     list(slices, number_of(slice_class, index));
     return number_of(slice_class, index);
@@ -383,10 +383,10 @@ void tn_slices_forget_all(struct tn_slices *slices)
         struct tn_slice_class *c = &slices->classes[i];
         c->fresh = c->reserved_count = 0;
         c->unused = NO_INDEX;
+        slices->live_counts[i] = 0;
         forget_lists(c);
     }
     slices->slab_count = slices->kept_count = 0;
-    slices->live_count = 0;
     slices->streams = 0;
 }
 
@@ -602,6 +602,22 @@ void tn_slices_forget(struct tn_slices *slices, uint32_t stream)
 
 /* --- queries --------------------------------------------------------------------------------- */
 
+uint64_t tn_slices_live_count(const struct tn_slices *slices)
+{
+    uint64_t count = 0;
+    for (unsigned i = 0; i < slices->class_count; i++)
+        count += slices->live_counts[i];
+    return count;
+}
+
+size_t tn_slices_free_bytes(const struct tn_slices *slices)
+{
+    size_t bytes = (size_t)(slices->slab_count - slices->kept_count) << slices->chunk_log2;
+    for (unsigned i = 0; i < slices->class_count; i++)
+        bytes -= (size_t)slices->live_counts[i] << tn_slices_slice_log2(slices, i);
+    return bytes;
+}
+
 size_t tn_slices_metadata_bytes(const struct tn_slices *slices)
 {
     size_t bytes = 0;
@@ -718,10 +734,11 @@ static const char *check_kept(const struct tn_slice_class *c, uint32_t *kept_cou
 }
 
 static const char *check_class(const struct tn_slices *slices, unsigned slice_class,
-                               uint32_t *slab_count, uint64_t *live_count)
+                               uint32_t *slab_count)
 {
     const struct tn_slice_class *c = &slices->classes[slice_class];
     uint32_t unused_count = 0;
+    uint64_t live_count = 0;
     for (uint32_t index = 0; index < c->fresh; index++) {
         const struct tn_slab *s = &c->slabs[index];
         if (s->state == TN_SLAB_STATE_UNUSED) {
@@ -730,8 +747,9 @@ static const char *check_class(const struct tn_slices *slices, unsigned slice_cl
         }
         const char *fault = check_slab(slices, number_of(slice_class, index));
         if (fault) return fault;
-        *live_count += count_bits(c->all & ~(s->free | s->pending));
+        live_count += count_bits(c->all & ~(s->free | s->pending));
     }
+    if (live_count != slices->live_counts[slice_class]) return "the count of live slices is wrong";
     if (c->fresh + c->promised_count > c->reserved_count)
         return "there is no room for the slabs that are promised";
     *slab_count += c->fresh - unused_count;
@@ -742,14 +760,12 @@ static const char *check_class(const struct tn_slices *slices, unsigned slice_cl
 const char *tn_slices_check(const struct tn_slices *slices)
 {
     uint32_t slab_count = 0, kept_count = 0;
-    uint64_t live_count = 0;
     for (unsigned i = 0; i < slices->class_count; i++) {
-        const char *fault = check_class(slices, i, &slab_count, &live_count);
+        const char *fault = check_class(slices, i, &slab_count);
         if (!fault) fault = check_kept(&slices->classes[i], &kept_count);
         if (fault) return fault;
     }
-    if (slab_count != slices->slab_count || live_count != slices->live_count ||
-        kept_count != slices->kept_count)
+    if (slab_count != slices->slab_count || kept_count != slices->kept_count)
         return "the counts of slabs are wrong";
     return NULL;
 }

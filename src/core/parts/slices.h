@@ -114,8 +114,8 @@ struct tn_slices {
     uint32_t slab_count;
     uint32_t slab_count_max; /* for one class; below COUNT_MAX in tests */
     uint32_t kept_count;
-    uint64_t live_count; /* slices */
-    uint32_t streams;    /* all that slabs wait for, a bit each, and perhaps some more */
+    uint64_t live_counts[TN_SLICE_CLASS_COUNT_MAX]; /* slices, by class */
+    uint32_t streams; /* all that slabs wait for, a bit each, and perhaps some more */
     struct tn_slice_class classes[TN_SLICE_CLASS_COUNT_MAX];
 };
 
@@ -337,6 +337,12 @@ void tn_slices_forget(struct tn_slices *slices, uint32_t stream);
 
 /* --- queries --- */
 
+/* Returns the number of live slices. */
+uint64_t tn_slices_live_count(const struct tn_slices *slices);
+
+/* Returns the bytes of free and pending slices, without those of kept slabs. */
+size_t tn_slices_free_bytes(const struct tn_slices *slices);
+
 size_t tn_slices_metadata_bytes(const struct tn_slices *slices);
 
 /* Returns the bytes of all reserved room. */
@@ -401,7 +407,7 @@ static inline unsigned tn_slices_take_at(struct tn_slices *slices, unsigned slic
     struct tn_slab *s = &c->slabs[index];
     unsigned slice = tn_lowest_bit(s->free);
     *tn_slices_place_of_note(c, index, slice) = (uint32_t)size_bytes;
-    slices->live_count++;
+    slices->live_counts[slice_class]++;
     s->free &= s->free - 1;
     if (s->free != 0) return slice;
     uint32_t *first = &c->ready[s->stream];
@@ -427,7 +433,7 @@ static inline uint32_t tn_slices_free(struct tn_slices *slices, uint32_t slab, u
     uint32_t index = tn_slab_index(slab);
     struct tn_slab *s = &c->slabs[index];
     TN_ASSERT(tn_slices_is_live(slices, slab, slice));
-    slices->live_count--;
+    slices->live_counts[tn_slab_class(slab)]--;
     if (TN_UNLIKELY(dependency.streams != 0)) {
         tn_slices_free_after(slices, slab, slice, dependency);
     } else {

@@ -2,6 +2,34 @@
 /* stats: the functions off the hot path. */
 #include "stats.h"
 
+static const char *const part_names[] = {
+    [TARN_FOOTPRINT_PART_REQUESTED] = "requested",
+    [TARN_FOOTPRINT_PART_ROUNDING] = "rounding",
+    [TARN_FOOTPRINT_PART_SLICES] = "slices",
+    [TARN_FOOTPRINT_PART_QUARANTINED] = "quarantined",
+    [TARN_FOOTPRINT_PART_CAPTURED] = "captured",
+    [TARN_FOOTPRINT_PART_PENDING] = "pending",
+    [TARN_FOOTPRINT_PART_ARENAS] = "arenas",
+    [TARN_FOOTPRINT_PART_SHUT_IN] = "shut_in",
+    [TARN_FOOTPRINT_PART_ON_HOLD] = "on_hold",
+    [TARN_FOOTPRINT_PART_INITIAL] = "initial",
+    [TARN_FOOTPRINT_PART_WHOLLY_FREE] = "wholly_free",
+    [TARN_FOOTPRINT_PART_EDGES] = "edges",
+    [TARN_FOOTPRINT_PART_UNRELEASED] = "unreleased",
+    [TARN_FOOTPRINT_PART_TRANSIT] = "transit",
+};
+
+_Static_assert(sizeof part_names / sizeof part_names[0] == TN_FOOTPRINT_PART_COUNT,
+               "each part has a name");
+_Static_assert(TN_FOOTPRINT_PART_COUNT <= TARN_FOOTPRINT_PARTS_MAX,
+               "arrays of parts have room for all");
+
+const char *tarn_footprint_part_name(tarn_footprint_part part)
+{
+    size_t number = (size_t)part;
+    return number < TN_FOOTPRINT_PART_COUNT ? part_names[number] : "unknown";
+}
+
 void tn_stats_take_alloc_back(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes)
 {
     stats->alloc_count--;

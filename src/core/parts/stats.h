@@ -15,6 +15,9 @@
 #include "../../base/arith.h"
 #include "tarn/stats.h"
 
+/* The parts of a footprint that there are today. */
+#define TN_FOOTPRINT_PART_COUNT (TARN_FOOTPRINT_PART_TRANSIT + 1)
+
 struct tn_stats {
     size_t requested_bytes, requested_bytes_max;
     size_t used_bytes, used_bytes_max;

@@ -2,6 +2,8 @@
 /* pool_query: statistics, the allocation at an address, and the check of all metadata. */
 #include "pool.h"
 
+#include <string.h>
+
 #include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../arenas/gather.h"
@@ -9,6 +11,7 @@
 #include "../serve/pool_labels.h"
 #include "../serve/pool_streams.h"
 #include "../arenas/pool_uses.h"
+#include "../arenas/footprint.h"
 #include "../supply/pool_options.h"
 #include "../supply/supplier.h"
 
@@ -72,6 +75,7 @@ void tn_pool_reset_peaks(struct tarn_pool *pool)
     tn_pool_lock_and_gather(pool);
     struct tn_label_stats *stats = tn_label_stats_get(&pool->own.labels);
     tn_stats_reset_peaks(&pool->own.stats);
+    tn_footprint_reset_peak(pool);
     if (stats) tn_label_stats_reset_peaks(stats);
     tn_pool_unlock(pool);
 }
@@ -141,54 +145,40 @@ bool tn_pool_find_sizes(struct tarn_pool *pool, const void *address,
     return is_found;
 }
 
-/* Of a pool that passes through, whose allocations end inside their last chunks. Freed memory is held until it has gone
- * back, while another thread is at the vendor for instance. Its bytes are those that the vendor gave. */
-static void sum_up_passed_through(const struct tarn_pool *pool, tarn_stats *stats)
+/* Of a pool that passes through, whose allocations end inside their last chunks. */
+static size_t largest_passed_through_bytes(const struct tarn_pool *pool)
 {
     const struct tn_region *regions = pool->own.index.regions;
     uint32_t captures = tn_pool_held_streams(pool);
+    size_t largest_bytes = 0;
     for (uint32_t i = 0; i < pool->list.count; i++) {
-        const struct tn_static_pool *held = pool->list.by_chunk[i].static_pool;
-        for (uint32_t r = regions[held->head].next; r != held->head; r = regions[r].next) {
-            if (regions[r].state != TN_REGION_STATE_FREE) continue;
-            uintptr_t address = tn_static_pool_address_of(held, regions[r].first_chunk);
-            size_t bytes = tn_min((size_t)regions[r].chunk_count << pool->chunk_log2,
-                                  held->end_address - address);
-            if (!tn_region_is_free_without(&regions[r], captures)) {
-                stats->captured_bytes += bytes;
-                continue;
-            }
-            stats->free_bytes += bytes;
-            stats->largest_free_bytes = tn_max(stats->largest_free_bytes, bytes);
-            if (tn_region_dependency(&regions[r]).streams != 0) stats->pending_bytes += bytes;
-        }
+        const struct tn_static_pool *owner = pool->list.by_chunk[i].static_pool;
+        const struct tn_region *region = &regions[regions[owner->head].next];
+        if (tn_region_is_free_without(region, captures))
+            largest_bytes = tn_max(largest_bytes, tn_footprint_bytes_of(pool, owner, region));
     }
+    return largest_bytes;
 }
 
-static void sum_up_chunks(const struct tarn_pool *pool, tarn_stats *stats)
+static size_t largest_free_bytes(const struct tarn_pool *pool)
 {
-    size_t held_bytes = (size_t)pool->pieces.joined_chunk_count << pool->chunk_log2;
-    const struct tn_region_index *index = &pool->own.index;
-    size_t captured_count = tn_pool_sum_captured(pool).chunk_count;
-    size_t largest_count = tn_region_index_largest_free_without(index, tn_pool_held_streams(pool));
-    stats->captured_bytes = captured_count << pool->chunk_log2;
-    stats->free_bytes = held_bytes - pool->own.stats.used_bytes - stats->captured_bytes;
-    stats->pending_bytes = (index->pending_chunk_count - captured_count) << pool->chunk_log2;
-    stats->largest_free_bytes = largest_count << pool->chunk_log2;
+    if (pool->passes_through) return largest_passed_through_bytes(pool);
+    size_t count =
+        tn_region_index_largest_free_without(&pool->own.index, tn_pool_held_streams(pool));
+    return count << pool->chunk_log2;
 }
 
-/* Requires: the fields are 0. */
 static void sum_up_free(const struct tarn_pool *pool, tarn_stats *stats)
 {
     stats->free_region_count =
         tn_region_index_free_count(&pool->own.index) - tn_pool_sum_captured(pool).region_count;
-    if (pool->passes_through)
-        sum_up_passed_through(pool, stats);
-    else
-        sum_up_chunks(pool, stats);
-    if (stats->free_bytes > 0) {
-        stats->fragmentation = 1.0 - (double)stats->largest_free_bytes / (double)stats->free_bytes;
-    }
+    stats->captured_bytes = stats->part_bytes[TARN_FOOTPRINT_PART_CAPTURED];
+    stats->pending_bytes = stats->part_bytes[TARN_FOOTPRINT_PART_PENDING];
+    stats->free_bytes = tn_footprint_free_bytes(stats->part_bytes);
+    stats->largest_free_bytes = largest_free_bytes(pool);
+    stats->fragmentation = stats->free_bytes > 0
+                               ? 1.0 - (double)stats->largest_free_bytes / (double)stats->free_bytes
+                               : 0.0;
 }
 
 static size_t metadata_bytes(const struct tarn_pool *pool)
@@ -230,25 +220,36 @@ void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
     for (unsigned i = 0; i < TARN_STATS_HISTOGRAM_BINS; i++) {
         stats_out->size_histogram[i] = counted.size_histogram[i];
     }
+    tn_footprint_sum(pool, stats_out->part_bytes);
+    memcpy(stats_out->peak_part_bytes, pool->peak.part_bytes, sizeof pool->peak.part_bytes);
     sum_up_free(pool, stats_out);
 }
 
 void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
 {
-    tn_pool_lock_and_gather(pool);
+    size_t part_bytes[TARN_FOOTPRINT_PARTS_MAX];
+    tn_pool_lock(pool);
+    bool has_arenas = tn_arenas_are_active(&pool->arenas);
+    if (has_arenas) {
+        tn_arenas_close(pool);
+        tn_footprint_sum(pool, part_bytes);
+        tn_arenas_gather(pool);
+    }
+    tn_pool_gather(pool);
     tn_pool_stats_locked(pool, stats_out);
     tn_pool_unlock(pool);
+    if (has_arenas) memcpy(stats_out->part_bytes, part_bytes, sizeof part_bytes);
 }
 
 /* The free bytes of the pool, and the bytes by which its limit lets it grow. */
 static void sum_up_room(struct tarn_pool *pool, size_t *free_bytes_out, size_t *growth_bytes_out)
 {
-    tarn_stats stats = { 0 };
+    size_t part_bytes[TARN_FOOTPRINT_PARTS_MAX];
     tn_pool_lock_and_gather(pool);
-    sum_up_free(pool, &stats);
+    tn_footprint_sum(pool, part_bytes);
     *growth_bytes_out = pool->growth.limit_bytes - pool->own.stats.footprint_bytes;
     tn_pool_unlock(pool);
-    *free_bytes_out = stats.free_bytes;
+    *free_bytes_out = tn_footprint_free_bytes(part_bytes);
 }
 
 tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_out)
@@ -289,6 +290,21 @@ static const char *check_pieces(const struct tarn_pool *pool)
     return NULL;
 }
 
+/* A part that is too large has taken its bytes from another one, which then wraps. */
+static const char *check_parts(const struct tarn_pool *pool)
+{
+    size_t part_bytes[TARN_FOOTPRINT_PARTS_MAX], bytes = 0;
+    tn_footprint_sum(pool, part_bytes);
+    for (size_t part = 0; part < TN_FOOTPRINT_PART_COUNT; part++) {
+        if (part_bytes[part] > pool->own.stats.footprint_bytes)
+            return "a part of the footprint is larger than the footprint";
+        bytes += part_bytes[part];
+    }
+    return bytes == pool->own.stats.footprint_bytes
+               ? NULL
+               : "the parts of the footprint are not the footprint";
+}
+
 /* Compares the counters with the pieces and the live regions. */
 static const char *check_sums(const struct tarn_pool *pool)
 {
@@ -306,14 +322,15 @@ static const char *check_sums(const struct tarn_pool *pool)
     if (pool->pieces.joined_bytes + pool->transit_bytes != pool->own.stats.footprint_bytes)
         return "the footprint is not the sum of the static pools";
     if (tn_live_map_live_count(&index->live) - pool->own.slices.slab_count +
-            pool->own.slices.live_count !=
+            tn_slices_live_count(&pool->own.slices) !=
         pool->own.stats.live_count)
         return "the live count is wrong";
     if (used != pool->own.stats.used_bytes)
         return "the used bytes are not those of the live regions";
     if (requested != pool->own.stats.requested_bytes) return "the requested bytes do not add up";
     const struct tn_stats exact = counted_stats(pool);
-    return tn_stats_check(&exact);
+    const char *fault = tn_stats_check(&exact);
+    return fault ? fault : check_parts(pool);
 }
 
 /* Returns NULL or the first fault, and in *id_out the static pool that has it, or 0. */

@@ -67,6 +67,12 @@ struct tn_observer {
     unsigned use_count; /* the list, its functions that run, and threads that wait for these */
 };
 
+/* Why the pool held each byte of its largest footprint, see footprint.h. */
+struct tn_footprint_peak {
+    size_t part_bytes[TARN_FOOTPRINT_PARTS_MAX]; /* by tarn_footprint_part */
+    uint64_t alloc_count;                        /* of the pool's own part, at the last look */
+};
+
 struct tarn_pool {
     /* A handle outlives its pool, so the state can be read after the pool is destroyed. */
     _Atomic uint32_t state;
@@ -135,7 +141,8 @@ struct tarn_pool {
     struct tn_step_range *range; /* the addresses of a contiguous pool, or NULL */
     bool is_release_due;         /* a free left something to give back */
     size_t transit_bytes;        /* counted in the footprint, but of no piece that has joined */
-    struct tn_pieces pieces;     /* the memory from the backend; pieces.h says what guards it */
+    struct tn_footprint_peak peak;
+    struct tn_pieces pieces; /* the memory from the backend; pieces.h says what guards it */
 
     struct tn_mutex watch_lock; /* held while a tool is told */
     bool is_unwatched;          /* no tool is told any more; under watch_lock */

@@ -5,6 +5,7 @@
 #include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
+#include "../arenas/footprint.h"
 #include "../arenas/gather.h"
 #include "../serve/pool_streams.h"
 
@@ -18,6 +19,7 @@ static void begin_life(struct tarn_pool *pool, struct tn_piece *piece)
     TN_ASSERT(tn_pool_is_growing(pool));
     TN_ASSERT(tn_pool_is_locked(pool));
     piece->state = TN_PIECE_STATE_ARRIVING;
+    piece->is_initial = tn_footprint_is_initial(pool, piece);
     piece->id = tn_static_pool_take_id();
     piece->told = 0;
     tn_piece_chain_push(&pool->pieces.arriving, piece);
@@ -29,6 +31,7 @@ void tn_piece_arrive(struct tarn_pool *pool, struct tn_piece *piece)
     begin_life(pool, piece);
     tn_stats_count_growth(&pool->own.stats, piece->size_bytes);
     pool->transit_bytes += piece->size_bytes;
+    tn_footprint_note_growth(pool, piece);
     tn_pool_unlock(pool);
 }
 
