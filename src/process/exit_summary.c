@@ -17,6 +17,8 @@
 #include "../core/care/pool_registry.h"
 #include "../core/serve/pool_log.h"
 
+#include "footprint_share.h"
+
 #define TITLE_BYTES 96
 
 /* Labels with the largest peaks, for each pool. */
@@ -36,6 +38,7 @@ struct line {
     char backend[sizeof((struct tarn_pool *)0)->backend_name];
     uint64_t alloc_count, vendor_call_count, failed_count;
     size_t live_bytes, live_bytes_max, held_bytes_max;
+    struct tn_footprint_share share;
 };
 
 /* --- the line of a pool ------------------------------------------------------------------------------ */
@@ -113,6 +116,7 @@ TN_UNSYNCHRONIZED static struct line look_at(const struct tarn_pool *pool, const
     line.held_bytes_max = own->footprint_bytes_max;
     line.vendor_call_count = own->vendor_alloc_count + own->vendor_free_count;
     line.failed_count = own->failed_count;
+    line.share = tn_footprint_share_of(pool, line.live_bytes_max);
     add_labels(&line, pool);
     return line;
 }
@@ -275,6 +279,8 @@ static void print_line(struct output *output, int title_width, const struct line
           ratio_of(line->held_bytes_max, line->live_bytes_max).text,
           (unsigned long long)line->vendor_call_count, (unsigned long long)line->failed_count,
           tn_bytes_text(line->live_bytes).text);
+    if (line->share.rest_bytes > 0)
+        print(output, "    %s\n", tn_footprint_sentence(&line->share).text);
     for (unsigned i = 0; i < line->label_count; i++)
         print_label(output, title_width, &line->labels[i]);
 }

@@ -4,6 +4,7 @@
  * locks that other threads hold for ever. When it is written is tested by tests/life.
  */
 #include "process/exit_summary.h"
+#include "process/footprint_share.h"
 #include "process/report.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include "harness/child.h"
 #include "harness/host_memory_faults.h"
 #include "pool_fixture.h"
+#include "tarn/debug.h"
 
 /* The table as it would be written now. */
 static const char *table(void)
@@ -221,6 +223,171 @@ static void debug_mode_shows_the_programs_allocations(void **state)
     alloc(500);
     free_one(a);
     expect_line("mesh", "host|2|1500 bytes|64 KiB|43.69|1|0|500 bytes");
+}
+
+/* --- what most of the rest was -------------------------------------------------------------------- */
+
+/* The line below that of the pool, or below its labels. */
+static void expect_sentence(const char *sentence)
+{
+    char expected[300];
+    snprintf(expected, sizeof expected, "\n    %s\n", sentence);
+    const char *text = table();
+    if (!strstr(text, expected)) fail_msg("\"%s\" is not in\n%s", sentence, text);
+}
+
+static void expect_no_sentence(void)
+{
+    if (strstr(table(), "beyond the live bytes")) fail_msg("%s", table());
+}
+
+static void pieces_of(size_t size_bytes)
+{
+    grow_by_pieces_of(size_bytes);
+    create();
+}
+
+static void the_first_piece_is_the_largest_share(void **state)
+{
+    create();
+    expect_no_sentence();
+    alloc(20 * KIB);
+    expect_sentence("44 KiB beyond the live bytes were free in the first piece: a smaller "
+                    "initial_bytes makes it smaller.");
+    alloc(40 * KIB);
+    expect_no_sentence(); /* 4 KiB are little */
+}
+
+static void memory_that_live_blocks_shut_in_is_the_largest_share(void **state)
+{
+    void *blocks[8];
+    pieces_of(64 * KIB);
+    for (size_t i = 0; i < 8; i++)
+        blocks[i] = alloc(i % 2 ? 12 * KIB : 20 * KIB);
+    for (size_t i = 0; i < 8; i += 2)
+        free_one(blocks[i]);
+    alloc(64 * KIB);
+    expect_sentence("120 KiB beyond the live bytes were free in pieces that live blocks keep: "
+                    "contiguous joins the free memory of all pieces.");
+    options.reads_environment = true;
+    destroy();
+    opened = test_backend_open(&backend);
+    pieces_of(64 * KIB);
+    for (size_t i = 0; i < 8; i++)
+        blocks[i] = alloc(i % 2 ? 12 * KIB : 20 * KIB);
+    for (size_t i = 0; i < 8; i += 2)
+        free_one(blocks[i]);
+    alloc(64 * KIB);
+    expect_sentence("120 KiB beyond the live bytes were free in pieces that live blocks keep: "
+                    "contiguous (TARN_CONTIGUOUS=1) joins the free memory of all pieces.");
+}
+
+static void memory_that_waits_is_the_largest_share(void **state)
+{
+    options.stream_slack = TARN_STREAM_SLACK_MAX;
+    pieces_of(64 * KIB);
+    for (int i = 0; i < 6; i++)
+        free_on(alloc_on(64 * KIB, STREAM(i)), STREAM(i)); /* the device runs behind */
+    expect_sentence(
+        "320 KiB beyond the live bytes were freed, and waited for the work of streams: a "
+        "smaller stream_slack makes streams wait for it, too.");
+}
+
+/* Without slack the pool waits, unless no region holds the request. */
+static void scattered_memory_that_waits_is_the_largest_share(void **state)
+{
+    pieces_of(64 * KIB);
+    alloc_on(KIB, B);
+    void *blocks[10];
+    for (size_t i = 0; i < 10; i++)
+        blocks[i] = alloc_on(i % 2 ? KIB : 60 * KIB, A);
+    for (size_t i = 0; i < 10; i += 2)
+        free_on(blocks[i], A);
+    alloc_on(64 * KIB, B);
+    expect_sentence(
+        "66 KiB beyond the live bytes were freed, in regions too small to be waited for: "
+        "contiguous joins the free memory of all pieces.");
+}
+
+static void memory_of_frees_that_wait_has_a_bound_of_its_own(void **state)
+{
+    const struct tn_footprint_share share = {
+        .part = TARN_FOOTPRINT_PART_PENDING,
+        .bytes = 64 * KIB,
+        .rest_bytes = 64 * KIB,
+        .free_waits = true,
+        .reads_environment = true,
+    };
+    assert_string_equal(
+        tn_footprint_sentence(&share).text,
+        "64 KiB beyond the live bytes were freed, and waited for the work of streams: a smaller "
+        "pending_factor_max (TARN_PENDING_MAX) makes frees wait for it.");
+}
+
+static void wholly_free_pieces_are_the_largest_share(void **state)
+{
+    options.initial_bytes = 0;
+    options.growth_factor = 1.0;
+    create();
+    tarn_capture capture = 0; /* while it is under way, nothing goes back */
+    expect_ok(tarn_capture_begin(pool, C, &capture));
+    for (size_t i = 1; i < 6; i++)
+        free_after(alloc_on(i * 100 * KIB, A), NULL, 0);
+    expect_sentence("Of 1020 KiB beyond the live bytes, 1016 KiB were wholly free pieces: "
+                    "release_threshold_bytes gives them back.");
+}
+
+static void growth_that_was_not_needed_is_the_largest_share(void **state)
+{
+    create();
+    for (size_t i = 0; i < 10; i++)
+        alloc(10 * KIB);
+    expect_sentence(
+        "Of 16 KiB beyond the live bytes, 12 KiB were growth that was not needed: a smaller "
+        "growth_factor grows by less.");
+}
+
+static void rounding_is_the_largest_share(void **state)
+{
+    options.initial_bytes = 16 * KIB;
+    options.growth_factor = 1.0;
+    create();
+    for (size_t i = 0; i < 128; i++)
+        alloc(KIB / 2 + 1);
+    expect_sentence("Of 63.9 KiB beyond the live bytes, 61.9 KiB were rounding of sizes: a smaller "
+                    "chunk_bytes rounds less.");
+}
+
+static void steps_have_options_of_their_own(void **state)
+{
+    void *blocks[16];
+    backend.range_granularity_bytes = 4 * KIB;
+    opened = test_backend_open(&backend);
+    options.contiguous = true;
+    options.initial_bytes = 0;
+    options.step_bytes = 64 * KIB;
+    create();
+    for (size_t i = 0; i < 16; i++)
+        blocks[i] = alloc(i % 2 ? 4 * KIB : 28 * KIB);
+    for (size_t i = 0; i < 16; i += 2)
+        free_one(blocks[i]);
+    alloc(60 * KIB);
+    expect_sentence("64 KiB beyond the live bytes were free in steps that live blocks keep: a "
+                    "smaller step_bytes lets them keep less.");
+}
+
+/* They hold what they are told to. */
+static void some_pools_have_no_sentence(void **state)
+{
+    options.passes_through = true;
+    create();
+    free_one(alloc(100));
+    expect_no_sentence();
+    options.passes_through = false;
+    options.debug = TARN_DEBUG_SITES;
+    create_anew();
+    alloc(100);
+    expect_no_sentence();
 }
 
 /* --- pools that have ended ------------------------------------------------------------------------- */
@@ -448,6 +615,16 @@ int main(void)
         TEST(without_pools_nothing_is_written),
         TEST(arenas_are_added),
         TEST(debug_mode_shows_the_programs_allocations),
+        TEST(the_first_piece_is_the_largest_share),
+        TEST(memory_that_live_blocks_shut_in_is_the_largest_share),
+        TEST(memory_that_waits_is_the_largest_share),
+        TEST(scattered_memory_that_waits_is_the_largest_share),
+        TEST(memory_of_frees_that_wait_has_a_bound_of_its_own),
+        TEST(wholly_free_pieces_are_the_largest_share),
+        TEST(growth_that_was_not_needed_is_the_largest_share),
+        TEST(rounding_is_the_largest_share),
+        TEST(steps_have_options_of_their_own),
+        TEST(some_pools_have_no_sentence),
         TEST(pools_that_have_ended_are_kept_and_then_summed_up),
         TEST(threads_may_end_pools_at_once_while_the_table_is_written),
         TEST(a_forked_child_begins_with_none),
