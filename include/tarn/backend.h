@@ -153,7 +153,7 @@ typedef struct tarn_backend_operations {
 
     /* Undoes one range_map as a whole: with its address, size and mapping. The memory goes back to the
      * device, and the addresses stay reserved. Waits for work on the memory like `release`. After a
-     * failure everything is as it was. */
+     * failure everything is as it was. range_unmap_idle does not wait. */
     tarn_backend_result (*range_unmap)(void *state, void *address, size_t size_bytes,
                                        tarn_mapping mapping);
 
@@ -242,6 +242,13 @@ typedef struct tarn_backend_operations {
      * while a stream is captured that a pool was told of. NOT_SUPPORTED or NULL: the vendor has no such call; a pool with
      * free_waits then waits for the device at each free that names no stream. */
     tarn_backend_result (*event_record_device)(void *state, tarn_event event);
+
+    /* --- ranges: memory whose work is done --------------------------------------------------------- */
+
+    /* Does what range_unmap does, but waits for no work: the device has done all work on the memory. Never called while a
+     * stream is captured that a pool was told of. NULL: the vendor's call may wait, and the pool calls range_unmap. */
+    tarn_backend_result (*range_unmap_idle)(void *state, void *address, size_t size_bytes,
+                                            tarn_mapping mapping);
 } tarn_backend_operations;
 
 /* An open backend. Two words, copied freely. The opener owns `state`. */

@@ -27,6 +27,7 @@
  *                                          capture mode meanwhile
  *     release, range_unmap                 wait for the device, which CUDA refuses (VENDOR_ERROR, code
  *                                          900); the capture is invalid then
+ *     range_unmap_idle                     succeeds, and the capture stays valid
  *     all others                           do what the vendor's call does in the thread's mode
  */
 #ifndef TARN_CUDA_H

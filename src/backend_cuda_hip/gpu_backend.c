@@ -152,6 +152,7 @@ static const tarn_backend_operations all_operations = {
     .range_map_shareable = tn_gpu_range_map_shareable,
     .range_export = tn_gpu_range_export,
     .event_record_device = tn_gpu_event_record_device,
+    .range_unmap_idle = tn_gpu_range_unmap_idle,
 };
 
 static tarn_backend_operations operations_of(const struct tn_gpu_table *table)
@@ -160,6 +161,7 @@ static tarn_backend_operations operations_of(const struct tn_gpu_table *table)
     operations.name = table->vendor->backend_name;
     if (!table->stream_id) operations.stream_id = NULL;
     if (!table->record_context) operations.event_record_device = NULL;
+    if (!table->vendor->unmaps_at_once) operations.range_unmap_idle = NULL;
     return operations;
 }
 

@@ -131,6 +131,8 @@ tarn_backend_result tn_gpu_range_map(void *state, void *address, size_t size_byt
                                      tarn_mapping *mapping_out);
 tarn_backend_result tn_gpu_range_unmap(void *state, void *address, size_t size_bytes,
                                        tarn_mapping mapping);
+tarn_backend_result tn_gpu_range_unmap_idle(void *state, void *address, size_t size_bytes,
+                                            tarn_mapping mapping);
 tarn_backend_result tn_gpu_range_map_shareable(void *state, void *address, size_t size_bytes,
                                                tarn_mapping *mapping_out);
 tarn_backend_result tn_gpu_range_export(void *state, void *address, size_t size_bytes,

@@ -10,7 +10,7 @@
  * mapping may take a file descriptor, often one of at most 1024. So a few large mappings are better than many small ones.
  *
  * Cost: that of the vendor's calls. Unmapping first waits until the context has finished all its work, which the manuals do
- * not promise.
+ * not promise; unmapping memory whose work is done waits for nothing.
  * Threads: any; the vendor does the locking.
  */
 #include "gpu_device.h"
@@ -156,8 +156,7 @@ static tn_gpu_error unmap(const struct tn_gpu_device *device, tn_gpu_address add
                           size_t size_bytes, uint64_t handle)
 {
     const struct tn_gpu_table *table = device->table;
-    tn_gpu_error error = table->synchronize();
-    if (error == TN_ERROR_SUCCESS) error = check_mapped(table, address);
+    tn_gpu_error error = check_mapped(table, address);
     if (error == TN_ERROR_SUCCESS) error = table->unmap(address, size_bytes);
     if (error != TN_ERROR_SUCCESS) return error;
     error = table->release(handle);
@@ -166,16 +165,28 @@ static tn_gpu_error unmap(const struct tn_gpu_device *device, tn_gpu_address add
     return error;
 }
 
-tarn_backend_result tn_gpu_range_unmap(void *state, void *address, size_t size_bytes,
-                                       tarn_mapping mapping)
+static tarn_backend_result range_unmap(const struct tn_gpu_device *device, void *address,
+                                       size_t size_bytes, tarn_mapping mapping, bool waits)
 {
-    const struct tn_gpu_device *device = state;
     tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     struct tn_gpu_visit visit = tn_gpu_begin(device, TN_GPU_GIVE);
-    if (visit.may_call)
+    if (visit.may_call && waits) visit.error = device->table->synchronize();
+    if (visit.may_call && visit.error == TN_ERROR_SUCCESS)
         visit.error = unmap(device, (tn_gpu_address)address, size_bytes, handle_of(mapping));
     return tn_gpu_end(&visit);
+}
+
+tarn_backend_result tn_gpu_range_unmap(void *state, void *address, size_t size_bytes,
+                                       tarn_mapping mapping)
+{
+    return range_unmap(state, address, size_bytes, mapping, true);
+}
+
+tarn_backend_result tn_gpu_range_unmap_idle(void *state, void *address, size_t size_bytes,
+                                            tarn_mapping mapping)
+{
+    return range_unmap(state, address, size_bytes, mapping, false);
 }
 
 /* --- sharing ----------------------------------------------------------------------------------- */

@@ -213,6 +213,7 @@ struct tn_gpu_vendor {
     int has_legacy_stream_since; /* the version of the runtime from which on TN_STREAM_LEGACY is a stream */
     bool aligns_reservations; /* reserved addresses are aligned to it, also where nobody asks */
     bool may_unmap_nothing;   /* an unmapping of nothing is harmless */
+    bool unmaps_at_once;      /* an unmapping waits for no work */
 
     /* A context stands for a device where the vendor has none; then it is never NULL. */
 

@@ -129,6 +129,7 @@ const struct tn_gpu_vendor tn_hip_vendor = {
     .has_legacy_stream_since = 70000000, /* where an older one has it, NULL and it count as two */
     .aligns_reservations = false,
     .may_unmap_nothing = false,
+    .unmaps_at_once = false, /* not known */
     .get_context = get_context,
     .enter = enter,
     .leave = leave,

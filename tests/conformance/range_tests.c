@@ -279,6 +279,37 @@ static void unmapping_waits_for_the_work_on_it(void **state)
     strip_end(&strip);
 }
 
+/* With work under way on other memory, and on the mapping next to it. */
+static void memory_that_no_work_uses_is_unmapped_without_a_wait(void **state)
+{
+    REQUIRE_OPERATION(fixture_of(state), range_unmap_idle);
+    struct strip strip = strip_begin(state);
+    const struct fixture *fixture = strip.fixture;
+    const tarn_backend_operations *operations = fixture->operations;
+    tarn_stream stream = create_stream(fixture);
+    map(&strip, 0, 1);
+    map(&strip, 1, 2);
+    fill_units(&strip, 0, 1, 17);
+    fill(fixture, unit(&strip, 1), 3, 2 * strip.unit_bytes, stream);
+    EXPECT_OK(fixture->operations->stream_synchronize(fixture->state, stream));
+    fill(fixture, unit(&strip, 0), 5, strip.unit_bytes, stream);
+    EXPECT_OK(operations->range_unmap_idle(fixture->state, unit(&strip, 1), 2 * strip.unit_bytes,
+                                           strip.mappings[1]));
+    EXPECT_STATUS(operations->range_unmap_idle(fixture->state, unit(&strip, 1),
+                                               2 * strip.unit_bytes, strip.mappings[1]),
+                  TARN_STATUS_INVALID_ARGUMENT);
+    EXPECT_STATUS(operations->range_unmap_idle(fixture->state, unit(&strip, 0),
+                                               strip.unit_bytes / 2, strip.mappings[0]),
+                  TARN_STATUS_INVALID_ARGUMENT);
+    EXPECT_OK(fixture->operations->stream_synchronize(fixture->state, stream));
+    expect_units(&strip, 0, 1, 5);
+    map(&strip, 1, 2);
+    unmap(&strip, 1, 2);
+    unmap(&strip, 0, 1);
+    destroy_stream(fixture, stream);
+    strip_end(&strip);
+}
+
 /* --- how much is left -------------------------------------------------------------------------- */
 
 static void what_is_mapped_is_not_left(void **state)
@@ -662,6 +693,7 @@ int run_range_tests(const struct target *target)
         TEST(pieces_come_and_go_in_any_order),
         TEST(a_gap_is_mapped_again),
         TEST(unmapping_waits_for_the_work_on_it),
+        TEST(memory_that_no_work_uses_is_unmapped_without_a_wait),
         TEST(what_is_mapped_is_not_left),
         TEST(pretended_memory_is_all_that_is_mapped),
         TEST(absurd_sizes_are_out_of_memory),

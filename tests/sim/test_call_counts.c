@@ -465,6 +465,12 @@ static void range_operations_call_what_is_documented(void **state)
     sim_forget_calls();
     expect_done(backend, range_unmap, range, granule_bytes, mapping);
     expect_calls("range_unmap");
+    if (operations->range_unmap_idle) {
+        expect_done(backend, range_map, range, granule_bytes, &mapping);
+        sim_forget_calls();
+        expect_done(backend, range_unmap_idle, range, granule_bytes, mapping);
+        expect_calls("range_unmap_idle");
+    }
     tarn_status shared =
         operations->range_map_shareable(backend.state, range, granule_bytes, &mapping).status;
     expect_calls("range_map_shareable");

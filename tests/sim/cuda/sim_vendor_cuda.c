@@ -138,6 +138,8 @@ static const struct sim_vendor_calls calls[] = {
       "cuCtxGetCurrent 1, cuMemExportToShareableHandle 1, cuThreadExchangeStreamCaptureMode 2" },
     { "range_unmap",
       "cuCtxGetCurrent 1, cuCtxSynchronize 1, cuMemRelease 1, cuMemUnmap 1, cuPointerGetAttribute 1" },
+    { "range_unmap_idle",
+      "cuCtxGetCurrent 1, cuMemRelease 1, cuMemUnmap 1, cuPointerGetAttribute 1" },
     { "range_release", "cuCtxGetCurrent 1, cuMemAddressFree 1" },
 
     /* In both cases the context is pushed and popped. */
