@@ -146,6 +146,7 @@ static const tarn_backend_operations operations = {
     .range_release = release,
     .range_map = range_map,
     .range_unmap = range_unmap,
+    .range_unmap_idle = range_unmap,
     .get_properties = get_properties,
     .stream_create = stream_create,
     .stream_destroy = stream_destroy,
@@ -155,6 +156,7 @@ static const tarn_backend_operations operations = {
     .event_create = event_create,
     .event_destroy = event_has_completed,
     .event_record = event_record,
+    .event_record_device = event_has_completed,
     .event_query = event_has_completed,
     .event_synchronize = event_has_completed,
 };

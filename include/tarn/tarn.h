@@ -114,7 +114,7 @@ extern "C" {
  * "process-wide pools" below. TARN_DEVICE in the environment names another device, for the whole process.
  *
  * Memory: the pool is a list of pieces, which IPC and MPI expect, and may hold twice what is live. With
- * TARN_PRESET=lean recorded programs held 1.03 to 1.18 times what was live, on a device that has ranges. Not for memory
+ * TARN_PRESET=lean recorded programs held 1.02 to 1.18 times what was live, on a device that has ranges. Not for memory
  * that MPI, IPC or another device touches: "Lean pools".
  * Status: those of tarn_pool_alloc. The call that creates the pool also answers
  *  - INVALID_ENVIRONMENT: a variable has a value that does not parse, or that another variable forbids; the
@@ -265,13 +265,14 @@ typedef struct tarn_pool_options {
 
     /* --- memory in one range, "One range of addresses", "Memory for other processes" */
 
-    /* All memory in one range of addresses, mapped in steps. Default false. Not for memory that MPI, IPC or another device
-     * touches. growth_factor has no effect then, and growth_bytes_max is the cap on a step. NOT_SUPPORTED if the backend
-     * has no ranges. */
+    /* All memory in one range of addresses, mapped in steps. Default false. Free steps go back before the pool would hold more
+     * than 1.35 times its most used bytes, and initial_bytes. Not for memory that MPI, IPC or another device touches.
+     * growth_factor has no effect then, and growth_bytes_max is the cap on a step. NOT_SUPPORTED if the backend has no
+     * ranges. */
     bool contiguous;
 
     /* Bytes of each step, a power of two; more if the device or a chunk needs more. Default 0: steps follow the size of the
-     * pool, from 2 MiB on, and each is at most a 16th of what the pool then holds. */
+     * pool, from 2 MiB on, and each is at most a 32nd of what the pool then holds. */
     size_t step_bytes;
 
     /* Other processes can map the memory, see tarn_pool_export. Default false. INVALID_OPTIONS without

@@ -454,12 +454,12 @@ static tarn_backend_result range_export(void *opaque, void *address, size_t size
     return end_call(state, status);
 }
 
-static tarn_backend_result range_unmap(void *opaque, void *address, size_t size_bytes,
-                                       tarn_mapping mapping)
+static tarn_backend_result unmap(void *opaque, enum test_call call, void *address,
+                                 size_t size_bytes, tarn_mapping mapping)
 {
     struct test_backend *waiting = opaque;
     if (waiting->while_releasing) waiting->while_releasing(waiting->context);
-    BEGIN(opaque, TEST_CALL_RANGE_UNMAP);
+    BEGIN(opaque, call);
     size_t i = 0;
     while (i < state->piece_count && state->pieces[i].address != (uintptr_t)address)
         i++;
@@ -471,6 +471,18 @@ static tarn_backend_result range_unmap(void *opaque, void *address, size_t size_
         state->held_bytes -= size_bytes;
     }
     return end_call(state, status);
+}
+
+static tarn_backend_result range_unmap(void *opaque, void *address, size_t size_bytes,
+                                       tarn_mapping mapping)
+{
+    return unmap(opaque, TEST_CALL_RANGE_UNMAP, address, size_bytes, mapping);
+}
+
+static tarn_backend_result range_unmap_idle(void *opaque, void *address, size_t size_bytes,
+                                            tarn_mapping mapping)
+{
+    return unmap(opaque, TEST_CALL_RANGE_UNMAP_IDLE, address, size_bytes, mapping);
 }
 
 /* --- opening ------------------------------------------------------------------------------------ */
@@ -502,6 +514,7 @@ tarn_backend test_backend_open(struct test_backend *state)
         state->operations.range_release = range_release;
         state->operations.range_map = range_map;
         state->operations.range_unmap = range_unmap;
+        if (state->has_idle_unmaps) state->operations.range_unmap_idle = range_unmap_idle;
         state->operations.range_map_shareable = range_map_shareable;
         state->operations.range_export = range_export;
     }

@@ -48,6 +48,7 @@ enum test_call {
     TEST_CALL_RANGE_RELEASE,
     TEST_CALL_RANGE_MAP,
     TEST_CALL_RANGE_UNMAP,
+    TEST_CALL_RANGE_UNMAP_IDLE,
     TEST_CALL_RANGE_MAP_SHAREABLE,
     TEST_CALL_RANGE_EXPORT,
     TEST_CALL_COUNT
@@ -73,6 +74,7 @@ struct test_backend {
     size_t granularity_bytes;
     size_t allocation_bytes_max;
     size_t range_granularity_bytes; /* 0: there are no ranges */
+    bool has_idle_unmaps;           /* range_unmap_idle is there */
     bool has_sharing;               /* they can be exported: as /dev/null, opened anew */
     size_t range_bytes_max;         /* range_reserve answers OUT_OF_MEMORY beyond; 0: no limit */
     unsigned fail_acquire_at;       /* the n-th acquire from now on fails; 0: none */

@@ -6,7 +6,9 @@
  *  - what fits is placed by best fit over what is mapped, and nothing is mapped for it;
  *  - what does not is placed where it misses the fewest units. No others are mapped, or, where steps follow the size, as
  *    many as the rule says;
- *  - when it is refused, no place would do, even if all free steps were unmapped for it.
+ *  - when it is refused, no place would do, even if all free steps were unmapped for it;
+ *  - free steps go for it only if the pool would hold more than 5/4 of the most that was in use, and afterwards it holds no
+ *    more than 27/20, unless no free step is left outside the place.
  */
 #include "harness/claims.h"
 #include "harness/random.h"
@@ -42,6 +44,7 @@ struct pair {
     size_t live_count;
     size_t created_count, destroyed_count; /* units since the call began */
     size_t largest_created;                /* units of a step */
+    size_t used_bytes_max;                 /* the most, with the request when the pool grew */
     size_t step;
 };
 
@@ -198,6 +201,10 @@ static void pair_init(struct pair *pair, uint64_t seed, size_t unit_chunks, size
     pair->is_growing = is_growing;
     test_backend_init(&pair->backend);
     pair->backend.range_granularity_bytes = is_growing ? (size_t)2 << 20 : 4096;
+    /* Whether the pool may know that the device is idle. */
+    pair->backend.has_idle_unmaps = pair->backend.has_streams = pair->backend.has_device_events =
+        seed % 2 == 0;
+    pair->backend.completes_after = 1;
     tarn_backend backend = test_backend_open(&pair->backend);
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
@@ -225,7 +232,7 @@ static void pair_fini(struct pair *pair)
     assert_int_equal(pair->backend.misuse_count, 0);
 }
 
-/* As many units as are missing; where steps follow the size, up to the wish, in steps of a 16th. */
+/* As many units as are missing; where steps follow the size, up to the wish, in steps of a 32nd. */
 static void expect_created(const struct pair *pair, size_t missing, size_t held, size_t used_bytes)
 {
     size_t unit_bytes = pair->unit_chunks * pair->chunk_bytes, created = pair->created_count;
@@ -233,15 +240,36 @@ static void expect_created(const struct pair *pair, size_t missing, size_t held,
         assert_int_equal(created, missing);
         return;
     }
-    size_t total_bytes = used_bytes + used_bytes / 16, held_bytes = held * unit_bytes;
+    size_t total_bytes = used_bytes + used_bytes / 32, held_bytes = held * unit_bytes;
     size_t wish = total_bytes > held_bytes ? (total_bytes - held_bytes) / unit_bytes : 0;
     size_t least = held / 64, room = (pair->limit_units - held) / 4;
     if (wish < least) wish = least;
-    if (wish > held / 16) wish = held / 16;
+    if (wish > held / 32) wish = held / 32;
     if (wish > room) wish = room;
     assert_in_range(created, missing, missing > wish ? missing : wish);
-    size_t largest = (held + created) / 16;
+    size_t largest = (held + created) / 32;
     assert_in_range(pair->largest_created, 1, largest > 1 ? largest : 1);
+}
+
+/* So many parts of a hundred of the most in use, in whole units; four units at least. */
+static size_t bound_units(const struct pair *pair, size_t parts)
+{
+    size_t bound = pair->used_bytes_max / 100 * parts / (pair->unit_chunks * pair->chunk_bytes);
+    return bound > 4 ? bound : 4;
+}
+
+/* The pool has grown for a block at that place, and holds more than it is to: only because nothing else could go. */
+static void expect_no_free_step_outside(const struct pair *pair, size_t place, size_t chunk_count)
+{
+    size_t first = place / pair->unit_chunks, last = (place + chunk_count - 1) / pair->unit_chunks;
+    for (size_t unit = 0; unit < pair->range_units; unit++) {
+        size_t count, begin = 0;
+        if (!is_wholly_free(pair, unit)) continue;
+        begin = whole_step(pair, unit, &count);
+        if (begin > last || begin + count <= first)
+            fail_msg("step %zu: unit %zu is free, and %zu units are held", pair->step, unit,
+                     mapped_count(pair));
+    }
 }
 
 static void allocate(struct pair *pair)
@@ -259,7 +287,8 @@ static void allocate(struct pair *pair)
     for (size_t i = 0; i < pair->range_units; i++)
         free_count += is_wholly_free(pair, i);
 
-    size_t held = mapped_count(pair), used = stats_of(pair->pool).used_bytes;
+    tarn_stats stats = stats_of(pair->pool);
+    size_t held = mapped_count(pair), used = stats.used_bytes;
     pair->created_count = pair->destroyed_count = pair->largest_created = 0;
     void *address = NULL;
     tarn_status status = tarn_pool_alloc_aligned(pair->pool, size_bytes, alignment, &address);
@@ -271,9 +300,13 @@ static void allocate(struct pair *pair)
                      chunk_count, least);
         return;
     }
-    if (place != NOWHERE || missing <= room) {
+    bool has_grown = place == NOWHERE;
+    if (stats.used_bytes_max > pair->used_bytes_max) pair->used_bytes_max = stats.used_bytes_max;
+    if (has_grown && used + chunk_count * pair->chunk_bytes > pair->used_bytes_max)
+        pair->used_bytes_max = used + chunk_count * pair->chunk_bytes;
+    if (!has_grown || (missing <= room && held + missing <= bound_units(pair, 125))) {
         assert_int_equal(pair->destroyed_count, 0);
-        expect_created(pair, place != NOWHERE ? 0 : missing, held, used);
+        expect_created(pair, has_grown ? missing : 0, held, used);
     }
     if (pair->created_count > 0) place = best_fit(pair, chunk_count, alignment);
     if ((uintptr_t)address != pair->base + place * pair->chunk_bytes)
@@ -284,6 +317,8 @@ static void allocate(struct pair *pair)
         assert_true(is_free(pair, i));
         pair->is_live[i] = true;
     }
+    if (has_grown && mapped_count(pair) > bound_units(pair, 135))
+        expect_no_free_step_outside(pair, place, chunk_count);
     pair->live[pair->live_count++] = (struct block){ address, place, chunk_count };
 }
 

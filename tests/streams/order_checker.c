@@ -250,6 +250,16 @@ static tarn_backend_result checker_range_unmap(void *state, void *address, size_
     return INNER(checker)->range_unmap(STATE(checker), address, size_bytes, mapping);
 }
 
+static void check_unmapped(struct order_checker *checker, uintptr_t start, uintptr_t end);
+
+static tarn_backend_result checker_range_unmap_idle(void *state, void *address, size_t size_bytes,
+                                                    tarn_mapping mapping)
+{
+    struct order_checker *checker = state;
+    check_unmapped(checker, (uintptr_t)address, (uintptr_t)address + size_bytes);
+    return INNER(checker)->range_unmap(STATE(checker), address, size_bytes, mapping);
+}
+
 static tarn_backend_result checker_get_properties(void *state,
                                                   tarn_device_properties *properties_out)
 {
@@ -477,6 +487,7 @@ struct order_checker *order_checker_create(const struct order_checker_options *o
         .range_release = checker_range_release,
         .range_map = checker_range_map,
         .range_unmap = checker_range_unmap,
+        .range_unmap_idle = options->has_idle_unmaps ? checker_range_unmap_idle : NULL,
         .get_properties = checker_get_properties,
         .stream_create = checker_stream_create,
         .stream_destroy = checker_stream_destroy,
@@ -543,8 +554,8 @@ void order_checker_use(struct order_checker *checker, tarn_stream stream, const 
 }
 
 /* Looks at all uses of the bytes by others, and forgets those that lie wholly within. */
-static void check_uses(struct order_checker *checker, unsigned number, uintptr_t start,
-                       uintptr_t end)
+static void check_uses(struct order_checker *checker, const char *what, unsigned number,
+                       uintptr_t start, uintptr_t end)
 {
     const struct clock *clock =
         number == NO_NUMBER ? &checker->host : &checker->streams[number].clock;
@@ -555,8 +566,7 @@ static void check_uses(struct order_checker *checker, unsigned number, uintptr_t
         bool is_before = use.stream == number || use.step <= clock->steps[use.stream] ||
                          use.step <= checker->host.steps[use.stream];
         if (overlaps && !is_before) {
-            report(checker, "handed out while they may still be used", start, end, number,
-                   use.stream);
+            report(checker, what, start, end, number, use.stream);
         }
         if (overlaps && start <= use.start && use.end <= end) continue;
         checker->uses[kept++] = use;
@@ -573,7 +583,16 @@ static void check_taken(struct order_checker *checker, unsigned number, uintptr_
         if (owned->start < end && start < owned->end)
             report(checker, "handed out twice", start, end, number, number);
     }
-    check_uses(checker, number, start, end);
+    check_uses(checker, "handed out while they may still be used", number, start, end);
+}
+
+/* The pool says that no work uses the memory. */
+static void check_unmapped(struct order_checker *checker, uintptr_t start, uintptr_t end)
+{
+    pthread_mutex_lock(&checker->lock);
+    checker->counts.idle_unmaps++;
+    check_uses(checker, "unmapped while they may still be used", NO_NUMBER, start, end);
+    pthread_mutex_unlock(&checker->lock);
 }
 
 void order_checker_take(struct order_checker *checker, tarn_stream stream, const void *address,

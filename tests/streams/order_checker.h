@@ -39,6 +39,7 @@ struct order_checker_options {
     bool takes_errors_for_completion;
     bool has_synchronize;   /* the device can be waited for */
     bool has_device_events; /* an event can cover all streams */
+    bool has_idle_unmaps;   /* memory that no work uses can be unmapped without a wait */
 };
 
 #define ORDER_CHECKER_PER_THREAD ((tarn_stream)2)
@@ -76,7 +77,7 @@ const char *order_checker_first_fault(const struct order_checker *checker);
 
 /* Calls made so far. */
 struct order_checker_counts {
-    uint64_t records, waits, queries, releases, faked_failures;
+    uint64_t records, waits, queries, releases, idle_unmaps, faked_failures;
 };
 struct order_checker_counts order_checker_counts(const struct order_checker *checker);
 

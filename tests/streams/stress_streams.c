@@ -472,7 +472,7 @@ static void set_up(struct program *program, struct order_checker_options options
     if (!program->checker) abort();
     program->backend = order_checker_backend(program->checker);
     pool_options.backend = &program->backend;
-    pool_options.initial_bytes = POOL_BYTES / 4;
+    pool_options.initial_bytes = is_contiguous ? 0 : POOL_BYTES / 4; /* so that steps make way */
     pool_options.growth_factor = 1.0;
     pool_options.limit_bytes = POOL_BYTES;
     pool_options.contiguous = is_contiguous;
@@ -508,6 +508,7 @@ static bool run(uint64_t seed, size_t steps, unsigned thread_count, bool expects
         .fail_permille = seed % 2 == 0 ? 20 : 0,
         .has_synchronize = has_thread_streams || is_unannounced || is_unnamed,
         .has_device_events = seed % 3 != 0,
+        .has_idle_unmaps = seed % 4 != 0,
     };
     if (!program) abort();
     program->seed = seed;
@@ -544,11 +545,12 @@ static bool run(uint64_t seed, size_t steps, unsigned thread_count, bool expects
     size_t fault_count = order_checker_fault_count(program->checker);
     struct order_checker_counts counts = order_checker_counts(program->checker);
     printf(
-        "seed %llu, %u threads: %zu served, %zu grown, %llu records, %llu waits, %llu queries, %llu made to "
+        "seed %llu, %u threads: %zu served, %zu grown, %llu records, %llu waits, %llu queries, %llu idle unmaps, %llu made to "
         "fail, %zu faults\n",
         (unsigned long long)seed, thread_count, served_count, grown_count,
         (unsigned long long)counts.records, (unsigned long long)counts.waits,
-        (unsigned long long)counts.queries, (unsigned long long)counts.faked_failures, fault_count);
+        (unsigned long long)counts.queries, (unsigned long long)counts.idle_unmaps,
+        (unsigned long long)counts.faked_failures, fault_count);
     if (failure) printf("    %s (line %d)\n", failure, failure_line);
     if (fault_count > 0) printf("    %s\n", order_checker_first_fault(program->checker));
     for (unsigned i = 1; i < STREAMS; i++)

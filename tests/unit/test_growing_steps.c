@@ -112,18 +112,18 @@ static void the_first_step_is_the_need(void **state)
     expect_held(2 * UNIT, 2);
 }
 
-/* 32 units are one each, then each step is a 16th of what is held before it, in whole units. */
+/* 64 units are one each, then each step is a 32nd of what is held before it, in whole units. */
 static void steps_follow_what_is_held(void **state)
 {
     create();
-    fill(UNIT, 128 * MIB);
+    fill(UNIT, 256 * MIB);
     size_t held = 0, expected = 0;
     for (unsigned i = 0; i < step_count; i++) {
-        expected = held < 32 * UNIT ? UNIT : held / 16 / UNIT * UNIT;
+        expected = held < 64 * UNIT ? UNIT : held / 32 / UNIT * UNIT;
         assert_int_equal(steps[i].size_bytes, expected);
         held += expected;
     }
-    expect_held(held, 32 + 8 + 6);
+    expect_held(held, 64 + 16 + 11);
 }
 
 /* Doubling what is held takes about as many steps again, whatever the size. */
@@ -137,7 +137,7 @@ static void the_number_of_steps_is_logarithmic(void **state)
         counts[i] = map_count();
     }
     for (unsigned i = 1; i < 5; i++)
-        assert_in_range(counts[i] - counts[i - 1], 11, 16);
+        assert_in_range(counts[i] - counts[i - 1], 22, 28);
     assert_int_equal(counts[4], step_count);
     expect_ok(tarn_pool_check(pool));
 }
@@ -170,15 +170,15 @@ static void scattered_memory_makes_the_wish_small(void **state)
     assert_in_range(more, 2 * UNIT, held / 64 / UNIT * UNIT);
 }
 
-static void a_large_request_takes_sixteen_steps(void **state)
+static void a_large_request_takes_thirty_two_steps(void **state)
 {
     create();
     alloc(256 * MIB);
-    expect_held(256 * MIB, 16);
+    expect_held(256 * MIB, 32);
     for (unsigned i = 0; i < step_count; i++)
-        assert_int_equal(steps[i].size_bytes, 16 * MIB);
+        assert_int_equal(steps[i].size_bytes, 8 * MIB);
     alloc(768 * MIB);
-    expect_held(1024 * MIB, 16 + 12);
+    expect_held(1024 * MIB, 32 + 24);
 }
 
 static void the_users_cap_is_one_of_steps(void **state)
@@ -215,7 +215,7 @@ static void the_initial_size_is_had_in_few_steps(void **state)
     options.initial_bytes = 160 * MIB - 1;
     create();
     alloc(1);
-    expect_held(160 * MIB, 16);
+    expect_held(160 * MIB, 40);
 }
 
 static void each_gap_is_a_step(void **state)
@@ -235,7 +235,7 @@ static void each_gap_is_a_step(void **state)
     expect_held(8 * UNIT, 8);
 }
 
-/* With a step of its own for each unit of a gap above, because little was held. Here the gaps are less than a 16th. */
+/* With a step of its own for each unit of a gap above, because little was held. Here the gaps are less than a 32nd. */
 static void a_gap_takes_one_call(void **state)
 {
     create();
@@ -269,9 +269,9 @@ static void near_the_limit_steps_are_small_again(void **state)
         held += steps[i].size_bytes;
         if (steps[i].size_bytes > largest) largest = steps[i].size_bytes;
     }
-    assert_in_range(largest, 20 * MIB, 32 * MIB);
+    assert_in_range(largest, 10 * MIB, 16 * MIB);
     assert_int_equal(steps[step_count - 1].size_bytes, UNIT);
-    assert_in_range(step_count, 40, 80);
+    assert_in_range(step_count, 80, 140);
     expect_refused(TARN_STATUS_OVER_LIMIT, 1);
     expect_held(512 * MIB, step_count);
 }
@@ -312,12 +312,12 @@ static void a_refused_wish_halves_down_to_the_need(void **state)
         backend.capacity_bytes = backend.held_bytes + left * UNIT;
         unsigned before = map_count();
         char *block = alloc(UNIT);
-        size_t expected = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+        size_t expected = left >= 4 ? 4 : left >= 2 ? 2 : 1;
         assert_int_equal(steps[step_count - 1].size_bytes, expected * UNIT);
         assert_in_range(map_count() - before, 1, 4);
         free_one(block);
         assert_true(trim(256 * MIB) >= expected * UNIT);
-        expect_held(256 * MIB, 16);
+        expect_held(256 * MIB, 32);
     }
 }
 
@@ -328,9 +328,9 @@ static void a_refusal_is_remembered(void **state)
     alloc(256 * MIB);
     backend.capacity_bytes = backend.held_bytes + 10 * UNIT;
     unsigned before = map_count();
-    alloc(UNIT);     /* 8 units */
-    alloc(8 * UNIT); /* 1, where a wish of 4 is tried anew at most */
-    assert_in_range(map_count() - before, 2, 4);
+    alloc(UNIT);     /* 4 units */
+    alloc(8 * UNIT); /* 4 and 1, where a wish of 4 is tried anew at most */
+    assert_in_range(map_count() - before, 3, 5);
     alloc(UNIT);
     expect_refused(TARN_STATUS_OUT_OF_MEMORY, UNIT);
     assert_int_equal(backend.held_bytes, backend.capacity_bytes);
@@ -365,8 +365,8 @@ static void a_need_is_had_in_pieces_if_not_at_once(void **state)
     alloc(256 * MIB);
     backend.call_failure = TARN_STATUS_OUT_OF_MEMORY;
     backend.fail_call_at[TEST_CALL_RANGE_MAP] = 1;
-    alloc(13 * UNIT); /* not 8 and 5, but 4, 4, 4 and 1 */
-    expect_held(256 * MIB + 13 * UNIT, 16 + 4);
+    alloc(13 * UNIT); /* not 4, 4, 4 and 1, but six of 2, and 1 */
+    expect_held(256 * MIB + 13 * UNIT, 32 + 7);
 }
 
 static void when_the_vendor_refuses_nothing_stays_mapped_in_vain(void **state)
@@ -414,7 +414,7 @@ static void a_large_step_that_the_vendor_keeps_is_used_again(void **state)
     alloc(256 * MIB);
     char *block = alloc(UNIT);
     size_t step_bytes = steps[step_count - 1].size_bytes;
-    assert_int_equal(step_bytes, 16 * MIB);
+    assert_int_equal(step_bytes, 8 * MIB);
     free_one(block);
     backend.fail_call_at[TEST_CALL_RANGE_UNMAP] = 1;
     expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_trim(pool, 0, NULL));
@@ -422,12 +422,12 @@ static void a_large_step_that_the_vendor_keeps_is_used_again(void **state)
     assert_int_equal(stats_of(pool).footprint_bytes, 256 * MIB + step_bytes);
     assert_ptr_equal(alloc(step_bytes), block);
     assert_int_equal(stats_of(pool).unreleased_bytes, 0);
-    expect_held(256 * MIB + step_bytes, 17);
+    expect_held(256 * MIB + step_bytes, 33);
     free_one(block);
     backend.fail_call_at[TEST_CALL_RANGE_UNMAP] = 1;
     expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_trim(pool, 0, NULL));
     trim(0);
-    expect_held(256 * MIB, 16);
+    expect_held(256 * MIB, 32);
 }
 
 /* Returns whether all went well. */
@@ -470,17 +470,17 @@ static void the_highest_steps_go_first_and_as_a_whole(void **state)
     create();
     alloc(64 * MIB);
     char *high = alloc(64 * MIB);
-    expect_held(128 * MIB, 16 + 8);
-    char *top = alloc(1); /* a step of 8 MiB behind them */
-    expect_held(136 * MIB, 25);
+    expect_held(128 * MIB, 32 + 16);
+    char *top = alloc(1); /* a step of 4 MiB behind them */
+    expect_held(132 * MIB, 49);
     free_one(high);
-    /* Steps of 8 MiB, of which two are too many. */
-    assert_int_equal(trim(136 * MIB - 3 * 8 * MIB + 1), 2 * 8 * MIB);
-    for (unsigned i = 0; i < 25; i++)
-        assert_int_equal(steps[i].is_there, i < 22 || i == 24);
+    /* Steps of 4 MiB, of which two are too many. */
+    assert_int_equal(trim(132 * MIB - 3 * 4 * MIB + 1), 2 * 4 * MIB);
+    for (unsigned i = 0; i < 49; i++)
+        assert_int_equal(steps[i].is_there, i < 46 || i == 48);
     free_one(top);
-    assert_int_equal(trim(0), 7 * 8 * MIB);
-    expect_held(64 * MIB, 16);
+    assert_int_equal(trim(0), 15 * 4 * MIB);
+    expect_held(64 * MIB, 32);
 }
 
 /* A small live block keeps all of its step. */
@@ -491,8 +491,8 @@ static void a_block_holds_its_step(void **state)
     free_one(large);
     char *small = alloc(1);
     assert_ptr_equal(small, large);
-    assert_int_equal(trim(0), 240 * MIB);
-    expect_held(16 * MIB, 1);
+    assert_int_equal(trim(0), 248 * MIB);
+    expect_held(8 * MIB, 1);
 }
 
 static void a_step_that_is_too_large_is_passed_by(void **state)
@@ -500,14 +500,14 @@ static void a_step_that_is_too_large_is_passed_by(void **state)
     create();
     alloc(UNIT);
     char *low = alloc(62 * MIB), *high = alloc(64 * MIB);
-    expect_held(128 * MIB, 1 + 16 + 8);
+    expect_held(128 * MIB, 1 + 31 + 16);
     free_one(low);
     free_one(high);
-    /* From above: 8 of 8 MiB, 1 of 2 MiB, 15 of 4 MiB. */
-    assert_int_equal(trim(124 * MIB), 2 * MIB);
-    assert_int_equal(trim(121 * MIB), 4 * MIB);
-    assert_int_equal(trim(60 * MIB), 60 * MIB);
-    expect_held(62 * MIB, there_count);
+    /* From above: 16 of 4 MiB, 31 of 2 MiB. */
+    assert_int_equal(trim(126 * MIB), 2 * MIB);
+    assert_int_equal(trim(122 * MIB), 4 * MIB);
+    assert_int_equal(trim(60 * MIB), 62 * MIB);
+    expect_held(60 * MIB, there_count);
 }
 
 static void above_a_threshold_all_but_a_spare_goes_back(void **state)
@@ -579,20 +579,20 @@ static void a_large_step_is_exported_as_one(void **state)
     options.is_shareable = true;
     create();
     alloc(256 * MIB);
-    char *first = alloc(UNIT), *second = alloc(3 * UNIT);
+    char *first = alloc(UNIT), *second = alloc(2 * UNIT);
     tarn_exported_step of_first = TARN_EXPORTED_STEP_INIT, of_second = TARN_EXPORTED_STEP_INIT;
     expect_ok(tarn_pool_export(pool, first, &of_first));
     expect_ok(tarn_pool_export(pool, second + KIB, &of_second));
     close(of_first.file_descriptor);
     close(of_second.file_descriptor);
-    assert_int_equal(of_first.size_bytes, 16 * MIB);
+    assert_int_equal(of_first.size_bytes, 8 * MIB);
     assert_int_equal(of_first.offset_bytes, 0);
     assert_int_equal(of_first.id, steps[step_count - 1].id);
     assert_ptr_equal(of_second.base, of_first.base);
     assert_int_equal(of_second.offset_bytes, UNIT + KIB);
     assert_int_equal(of_second.id, of_first.id);
     /* Behind the last block the step is free. */
-    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_export(pool, second + 3 * UNIT, &of_second));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_export(pool, second + 2 * UNIT, &of_second));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_growing, tear_down_growing)
@@ -605,7 +605,7 @@ int main(void)
         TEST(the_number_of_steps_is_logarithmic),
         TEST(little_more_is_held_than_is_in_use),
         TEST(scattered_memory_makes_the_wish_small),
-        TEST(a_large_request_takes_sixteen_steps),
+        TEST(a_large_request_takes_thirty_two_steps),
         TEST(the_users_cap_is_one_of_steps),
         TEST(a_cap_below_a_unit_is_a_unit),
         TEST(no_step_is_larger_than_the_largest_allocation),

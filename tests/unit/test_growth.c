@@ -746,40 +746,40 @@ static void expect_wish(const struct tn_growth_policy *policy, size_t held, size
         fail_msg("holding %zu, using %zu: %zu, not %zu", held, used, wish, expected);
 }
 
-static void a_step_is_a_16th_of_what_is_held(void **state)
+static void a_step_is_a_32nd_of_what_is_held(void **state)
 {
     assert_int_equal(tn_growth_step_bytes_max(&plain, 0, SIZE_MAX), 0);
-    assert_int_equal(tn_growth_step_bytes_max(&plain, 15, SIZE_MAX), 0);
-    assert_int_equal(tn_growth_step_bytes_max(&plain, 64 * MB, SIZE_MAX), 4 * MB);
-    assert_int_equal(tn_growth_step_bytes_max(&plain, SIZE_MAX, SIZE_MAX), SIZE_MAX / 16);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 31, SIZE_MAX), 0);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 128 * MB, SIZE_MAX), 4 * MB);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, SIZE_MAX, SIZE_MAX), SIZE_MAX / 32);
 }
 
 static void caps_cut_a_step(void **state)
 {
     struct tn_growth_policy policy = plain;
     policy.growth_bytes_max = 3 * MB;
-    assert_int_equal(tn_growth_step_bytes_max(&policy, 64 * MB, SIZE_MAX), 3 * MB);
+    assert_int_equal(tn_growth_step_bytes_max(&policy, 128 * MB, SIZE_MAX), 3 * MB);
     policy.allocation_bytes_max = MB;
-    assert_int_equal(tn_growth_step_bytes_max(&policy, 64 * MB, SIZE_MAX), MB);
+    assert_int_equal(tn_growth_step_bytes_max(&policy, 128 * MB, SIZE_MAX), MB);
     expect_wish(&policy, 64 * MB, 64 * MB, MB);
 }
 
 static void a_step_is_less_than_what_was_refused(void **state)
 {
-    assert_int_equal(tn_growth_step_bytes_max(&plain, 64 * MB, 4 * MB + 1), 4 * MB);
-    assert_int_equal(tn_growth_step_bytes_max(&plain, 64 * MB, 4 * MB), 2 * MB);
-    assert_int_equal(tn_growth_step_bytes_max(&plain, 64 * MB, MB), MB / 2);
-    assert_int_equal(tn_growth_step_bytes_max(&plain, 64 * MB, 1), 0);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 128 * MB, 4 * MB + 1), 4 * MB);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 128 * MB, 4 * MB), 2 * MB);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 128 * MB, MB), MB / 2);
+    assert_int_equal(tn_growth_step_bytes_max(&plain, 128 * MB, 1), 0);
 }
 
-static void steps_are_wished_for_up_to_17_16ths_of_what_is_in_use(void **state)
+static void steps_are_wished_for_up_to_33_32nds_of_what_is_in_use(void **state)
 {
-    expect_wish(&plain, 64 * MB, 64 * MB, 4 * MB);
-    expect_wish(&plain, 66 * MB, 64 * MB, 2 * MB);
+    expect_wish(&plain, 128 * MB, 128 * MB, 4 * MB);
+    expect_wish(&plain, 129 * MB, 128 * MB, 3 * MB);
     /* Never less than a 64th of what is held. */
-    expect_wish(&plain, 68 * MB, 64 * MB, 68 * MB / 64);
+    expect_wish(&plain, 132 * MB, 128 * MB, 132 * MB / 64);
     expect_wish(&plain, 64 * MB, 0, MB);
-    expect_wish(&plain, SIZE_MAX / 2, SIZE_MAX / 2, SIZE_MAX / 2 / 16);
+    expect_wish(&plain, SIZE_MAX / 2, SIZE_MAX / 2, SIZE_MAX / 2 / 32);
     expect_wish(&plain, SIZE_MAX - 127, SIZE_MAX - 127, 127 / 4); /* the sum overflows */
 }
 
@@ -787,13 +787,76 @@ static void wished_steps_are_a_quarter_of_what_the_limit_leaves(void **state)
 {
     struct tn_growth_policy policy = plain;
     policy.limit_bytes = 80 * MB;
-    expect_wish(&policy, 64 * MB, 64 * MB, 4 * MB);
+    expect_wish(&policy, 64 * MB, 64 * MB, 2 * MB);
     policy.limit_bytes = 68 * MB;
     expect_wish(&policy, 64 * MB, 64 * MB, MB);
     policy.limit_bytes = 64 * MB;
     expect_wish(&policy, 64 * MB, 64 * MB, 0);
     policy.limit_bytes = 63 * MB;
     expect_wish(&policy, 64 * MB, 64 * MB, 0);
+}
+
+/* --- bounds -------------------------------------------------------------------------------------- */
+
+static void expect_bounds(const struct tn_growth_policy *policy, const struct tn_growth_need *need,
+                          size_t used_bytes, size_t held_bytes, size_t waiting_bytes)
+{
+    struct tn_growth_bounds bounds = tn_growth_steps_bounds(policy, 2 * MB, need, used_bytes);
+    assert_int_equal(bounds.held_bytes, held_bytes);
+    assert_int_equal(bounds.waiting_bytes, waiting_bytes);
+}
+
+/* No first step, and no limit. */
+static struct tn_growth_policy unbounded(void)
+{
+    struct tn_growth_policy policy = plain;
+    policy.initial_bytes = 0;
+    policy.limit_bytes = SIZE_MAX;
+    return policy;
+}
+
+static void steps_are_bounded_by_the_most_in_use(void **state)
+{
+    struct tn_growth_policy policy = unbounded();
+    struct tn_growth_need need = { 0, 0 };
+    expect_bounds(&policy, &need, 400 * MB, 500 * MB, 540 * MB);
+    tn_growth_note_need(&need, 400 * MB);
+    expect_bounds(&policy, &need, 1, 500 * MB, 540 * MB);
+    expect_bounds(&policy, &need, 800 * MB, 1000 * MB, 1080 * MB);
+    /* Four units at least. */
+    expect_bounds(&policy, &(struct tn_growth_need){ 0, 0 }, 1, 8 * MB, 8 * MB);
+}
+
+static void the_first_step_and_the_limit_bound_steps_too(void **state)
+{
+    struct tn_growth_policy policy = unbounded();
+    struct tn_growth_need need = { 400 * MB, 0 };
+    policy.initial_bytes = 100 * MB;
+    expect_bounds(&policy, &need, 1, 600 * MB, 640 * MB);
+    policy.limit_bytes = 620 * MB;
+    expect_bounds(&policy, &need, 1, 600 * MB, 620 * MB);
+    policy.limit_bytes = 450 * MB;
+    expect_bounds(&policy, &need, 1, 450 * MB, 450 * MB);
+    policy.limit_bytes = SIZE_MAX;
+    policy.takes_all = true;
+    expect_bounds(&policy, &need, 1, SIZE_MAX, SIZE_MAX);
+    policy = unbounded();
+    expect_bounds(&policy, &need, SIZE_MAX, SIZE_MAX, SIZE_MAX); /* the sum overflows */
+}
+
+static void moving_wears_itself_out_until_more_is_in_use(void **state)
+{
+    struct tn_growth_policy policy = unbounded();
+    struct tn_growth_need need = { 400 * MB, 0 };
+    tn_growth_note_moved(&need, 20 * MB);
+    expect_bounds(&policy, &need, 1, 510 * MB, 540 * MB);
+    tn_growth_note_moved(&need, SIZE_MAX);
+    expect_bounds(&policy, &need, 1, 540 * MB, 540 * MB);
+    tn_growth_note_need(&need, 400 * MB);
+    expect_bounds(&policy, &need, 400 * MB, 540 * MB, 540 * MB);
+    expect_bounds(&policy, &need, 440 * MB, 550 * MB, 594 * MB);
+    tn_growth_note_need(&need, 440 * MB);
+    expect_bounds(&policy, &need, 1, 550 * MB, 594 * MB);
 }
 
 /* --- slack for streams ------------------------------------------------------------------------------- */
@@ -961,11 +1024,14 @@ int main(void)
         cmocka_unit_test(all_is_what_the_device_has_free_in_whole_pages),
         cmocka_unit_test(all_shrinks_by_64ths_down_to_the_need),
         cmocka_unit_test(only_the_first_is_all),
-        cmocka_unit_test(a_step_is_a_16th_of_what_is_held),
+        cmocka_unit_test(a_step_is_a_32nd_of_what_is_held),
         cmocka_unit_test(caps_cut_a_step),
         cmocka_unit_test(a_step_is_less_than_what_was_refused),
-        cmocka_unit_test(steps_are_wished_for_up_to_17_16ths_of_what_is_in_use),
+        cmocka_unit_test(steps_are_wished_for_up_to_33_32nds_of_what_is_in_use),
         cmocka_unit_test(wished_steps_are_a_quarter_of_what_the_limit_leaves),
+        cmocka_unit_test(steps_are_bounded_by_the_most_in_use),
+        cmocka_unit_test(the_first_step_and_the_limit_bound_steps_too),
+        cmocka_unit_test(moving_wears_itself_out_until_more_is_in_use),
         cmocka_unit_test(without_slack_there_is_no_growth_for_streams),
         cmocka_unit_test(slack_is_taken_in_quarters),
         cmocka_unit_test(a_request_may_need_more_of_the_slack),

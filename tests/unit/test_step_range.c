@@ -91,7 +91,7 @@ static void leave(struct fixture *fixture, struct tn_step *step)
 
 static void take_free(struct fixture *fixture, struct tn_free_step_walk *walk, struct tn_step *step)
 {
-    assert_true(tn_step_range_take_free(fixture->range, &fixture->index, walk));
+    assert_true(tn_step_range_take_free(fixture->range, &fixture->index, walk, step));
     step->piece.state = TN_PIECE_STATE_LEAVING;
     expect_sound(fixture);
 }
@@ -356,6 +356,39 @@ static void a_walk_goes_on_behind_taken_steps_and_others(void **state)
     expect_free(fixture, false, 7 * UNIT_BYTES);
 }
 
+/* From the lowest up, without those that a place touches, and over steps that the walk has had taken. */
+static void a_walk_outside_a_place_goes_up(void **state)
+{
+    struct fixture *fixture = *state;
+    struct tn_step_range *range = fixture->range;
+    map_step(fixture, 0, 2);
+    carve(fixture, map_step(fixture, 2, 1), 2 * UNIT_CHUNKS, 1);
+    map_step(fixture, 3, 2);
+    map_step(fixture, 5, 1);
+    map_step(fixture, 6, 3);
+    map_step(fixture, 9, 1);
+    /* The end of one step, and the beginning of another. */
+    const struct tn_step_plan place = { .first_chunk = 5 * UNIT_CHUNKS - 1, .chunk_count = 2 };
+    static const uint32_t expected[] = { 0, 6, 9 };
+    for (unsigned taken = 0; taken < 8; taken++) {
+        struct tn_free_step_walk walk = tn_step_range_begin_walk_outside(range, 0, &place);
+        struct tn_step *step;
+        unsigned count = 0;
+        for (unsigned i = 0; i < 3; i++) {
+            if (!range->unit_steps[expected[i]]) continue;
+            step = tn_step_range_walk(range, &fixture->index, &walk);
+            assert_non_null(step);
+            assert_int_equal(step->first_unit, expected[i]);
+            if ((taken >> i & 1) == 0 || count++ > 0) continue;
+            take_free(fixture, &walk, step);
+            leave(fixture, step);
+            break;
+        }
+        if (count == 0) assert_null(tn_step_range_walk(range, &fixture->index, &walk));
+    }
+    expect_free(fixture, false, 3 * UNIT_BYTES); /* of the place */
+}
+
 /* A live block at the edge of a step holds all of it. */
 static void a_step_goes_as_a_whole(void **state)
 {
@@ -444,6 +477,7 @@ int main(void)
         TEST(units_of_steps_that_left_are_used_again),
         TEST(the_highest_free_steps_are_taken_first),
         TEST(a_walk_goes_on_behind_taken_steps_and_others),
+        TEST(a_walk_outside_a_place_goes_up),
         TEST(a_step_goes_as_a_whole),
         TEST(held_steps_are_passed_by),
         TEST(faults_are_found),

@@ -181,8 +181,8 @@ size_t tn_growth_next_bytes(const struct tn_growth_policy *policy,
 
 /* --- steps --------------------------------------------------------------------------------------- */
 
-/* A step is at most one of so many parts of what the pool holds with it. Then some 11 steps double what it holds. */
-#define STEP_PARTS 16
+/* A step is at most one of so many parts of what the pool holds with it. Then some 22 steps double what it holds. */
+#define STEP_PARTS 32
 
 /* A wish for steps is at least one of so many parts of what the pool holds. */
 #define STEP_WISH_PARTS 64
@@ -205,6 +205,49 @@ size_t tn_growth_steps_wish_bytes(const struct tn_growth_policy *policy,
                         left_bytes(policy, state) / LEFT_PARTS);
     if (!tn_add_fits(state->used_bytes, state->used_bytes / STEP_PARTS, &total)) total = SIZE_MAX;
     return tn_min(tn_max(total > held ? total - held : 0, held / STEP_WISH_PARTS), cap);
+}
+
+/* In parts of the most bytes in use: what the first bound is above them, and what is added to it at most. */
+#define HELD_SHARE_PARTS  4
+#define EXTRA_SHARE_PARTS 10
+
+/* The bounds are at least so many units, since a pool cannot hold a part of one. */
+#define HELD_UNITS_MIN 4
+
+void tn_growth_note_need(struct tn_growth_need *need, size_t used_bytes)
+{
+    if (used_bytes > need->used_bytes_max) *need = (struct tn_growth_need){ used_bytes, 0 };
+}
+
+void tn_growth_note_moved(struct tn_growth_need *need, size_t moved_bytes)
+{
+    size_t most = need->used_bytes_max / EXTRA_SHARE_PARTS;
+    need->extra_bytes += tn_min(moved_bytes / 2, most - need->extra_bytes);
+}
+
+/* The peak with so much on top of it and of the first step, within the limit. */
+static size_t steps_bound_bytes(const struct tn_growth_policy *policy, size_t unit_bytes,
+                                size_t used_bytes_max, size_t more_bytes)
+{
+    size_t bytes;
+    if (policy->takes_all || !tn_add_fits(used_bytes_max, more_bytes, &bytes) ||
+        !tn_add_fits(bytes, policy->initial_bytes, &bytes))
+        bytes = SIZE_MAX;
+    return tn_min(tn_max(bytes, HELD_UNITS_MIN * unit_bytes), policy->limit_bytes);
+}
+
+struct tn_growth_bounds tn_growth_steps_bounds(const struct tn_growth_policy *policy,
+                                               size_t unit_bytes, const struct tn_growth_need *need,
+                                               size_t used_bytes)
+{
+    struct tn_growth_need with_request = *need;
+    tn_growth_note_need(&with_request, used_bytes);
+    size_t most = with_request.used_bytes_max, share = most / HELD_SHARE_PARTS;
+    return (struct tn_growth_bounds){
+        .held_bytes = steps_bound_bytes(policy, unit_bytes, most, share + with_request.extra_bytes),
+        .waiting_bytes =
+            steps_bound_bytes(policy, unit_bytes, most, share + most / EXTRA_SHARE_PARTS),
+    };
 }
 
 /* --- slack for streams --------------------------------------------------------------------------- */

@@ -33,12 +33,25 @@
  * The need itself is always tried: another process may have returned memory meanwhile, and a refusal without
  * asking would be a false out-of-memory.
  *
- * A contiguous pool has another wish: so much that it then holds 17/16 of the bytes in use.
+ * A contiguous pool has another wish: so much that it then holds 33/32 of the bytes in use.
  *  - At least a 64th of what it holds, because free memory may be scattered.
  *  - At most the user's cap, and a quarter of what the limit leaves.
- * It takes the need and the wish in steps, each at most a 16th of what it then holds. So the number of steps follows the
- * logarithm of the size, up to the cap. A small live block keeps its step from going back: at most a 16th of what the pool
+ * It takes the need and the wish in steps, each at most a 32nd of what it then holds. So the number of steps follows the
+ * logarithm of the size, up to the cap. A small live block keeps its step from going back: at most a 32nd of what the pool
  * held when the step came.
+ *
+ * Before a contiguous pool grows, wholly free steps go back, so that it holds in proportion to P, the most bytes that were
+ * ever in use, the need included:
+ *
+ *     held then     |------------- P -------------|------- free ------|-- more --|
+ *                                                                  1.25 P     1.35 P, and initial_bytes
+ *     free steps stay <-----------------------------------------------|          |
+ *     those go whose work is known to be done                         |--------->|
+ *     the pool waits for the device, and then the others go, too                 |--->
+ *
+ * A program that needs a step again after each step that goes would never come to rest. So half of what has gone is added
+ * to the first bound, up to the second. When P rises, the first bound is 1.25 P again. What live blocks keep counts, but
+ * cannot go: that may exceed both.
  */
 #ifndef TN_GROWTH_H
 #define TN_GROWTH_H
@@ -102,6 +115,29 @@ size_t tn_growth_step_bytes_max(const struct tn_growth_policy *policy, size_t he
 /* Returns by how much a contiguous pool grows that holds something, unless the need is more. */
 size_t tn_growth_steps_wish_bytes(const struct tn_growth_policy *policy,
                                   const struct tn_growth_state *state);
+
+/* What a contiguous pool has needed. All zero: nothing yet. */
+struct tn_growth_need {
+    size_t used_bytes_max; /* the most in use, with the request, when it grew */
+    size_t extra_bytes;    /* on top of the first bound */
+};
+
+/* Notes growth: the bytes in use, with those of the request. */
+void tn_growth_note_need(struct tn_growth_need *need, size_t used_bytes);
+
+/* Notes that so many bytes of free steps have gone back before the pool grew. */
+void tn_growth_note_moved(struct tn_growth_need *need, size_t moved_bytes);
+
+/* The bytes that a contiguous pool may hold, see the head. */
+struct tn_growth_bounds {
+    size_t held_bytes;    /* beyond this, steps go whose work is done */
+    size_t waiting_bytes; /* beyond this, the pool waits for the work on other free steps */
+};
+
+/* used_bytes: with those of the request. */
+struct tn_growth_bounds tn_growth_steps_bounds(const struct tn_growth_policy *policy,
+                                               size_t unit_bytes, const struct tn_growth_need *need,
+                                               size_t used_bytes);
 
 /* Returns the bytes by which a pool may grow so that no stream has to wait; 0: none. Afterwards it holds at most
  * 1 + stream_slack times the most bytes in use, rounded up to a granule. An eighth of the slack at least, so that it is

@@ -39,6 +39,7 @@ struct tn_piece {
     void *watch;         /* a tarn_watch, or NULL */
     uint32_t hold_count; /* while it is held it does not leave */
     struct tn_dependency dependency; /* if it has left: work that may still use it */
+    bool is_idle;                    /* if it has left: it is known that no work uses it */
     struct tn_piece *older, *newer;  /* neighbours in its chain */
     struct tn_piece *next;           /* the next that arrives, or leaves, by the same call */
 };

@@ -331,6 +331,30 @@ struct tn_free_step_walk tn_step_range_begin_walk(const struct tn_step_range *ra
     return (struct tn_free_step_walk){ .held = held, .first = range->static_pool->head };
 }
 
+struct tn_free_step_walk tn_step_range_begin_walk_outside(const struct tn_step_range *range,
+                                                          uint32_t held,
+                                                          const struct tn_step_plan *place)
+{
+    struct tn_free_step_walk walk = tn_step_range_begin_walk(range, held);
+    uint32_t last_chunk = place->first_chunk + place->chunk_count - 1;
+    walk.is_upward = true;
+    walk.left_out_unit = tn_unit_of_chunk(range, place->first_chunk);
+    walk.left_out_count = tn_unit_of_chunk(range, last_chunk) + 1 - walk.left_out_unit;
+    return walk;
+}
+
+/* Whether a step lies between these chunks, and may go. */
+static bool is_in_walk(const struct tn_step_range *range, const struct tn_free_step_walk *walk,
+                       const struct tn_step *step, uint32_t first_chunk, uint32_t end_chunk)
+{
+    uint32_t end_unit = tn_step_end_unit(step);
+    bool is_left_out = step->first_unit < walk->left_out_unit + walk->left_out_count &&
+                       end_unit > walk->left_out_unit;
+    return tn_unit_first_chunk(range, step->first_unit) >= first_chunk &&
+           tn_unit_first_chunk(range, end_unit) <= end_chunk && !is_left_out &&
+           step->piece.hold_count == 0;
+}
+
 /* Goes on to the next lower run of free regions. False: there is none. */
 static bool go_to_next_run(const struct tn_step_range *range, const struct tn_region_index *index,
                            struct tn_free_step_walk *walk)
@@ -343,32 +367,68 @@ static bool go_to_next_run(const struct tn_step_range *range, const struct tn_re
     walk->first = last;
     while (tn_region_is_free_without(&regions[regions[walk->first].previous], walk->held))
         walk->first = regions[walk->first].previous;
-    walk->end_unit = tn_unit_of_chunk(range, tn_region_end_chunk(&regions[last]));
+    walk->unit = tn_unit_of_chunk(range, tn_region_end_chunk(&regions[last]));
     return true;
+}
+
+static struct tn_step *walk_down(const struct tn_step_range *range,
+                                 const struct tn_region_index *index,
+                                 struct tn_free_step_walk *walk)
+{
+    do {
+        uint32_t first_chunk = index->regions[walk->first].first_chunk;
+        uint32_t end_chunk = tn_unit_first_chunk(range, walk->unit);
+        while (walk->unit > 0 && tn_unit_first_chunk(range, walk->unit) > first_chunk) {
+            struct tn_step *step = range->unit_steps[walk->unit - 1];
+            walk->unit = step->first_unit;
+            if (is_in_walk(range, walk, step, first_chunk, end_chunk)) return step;
+        }
+    } while (go_to_next_run(range, index, walk));
+    return NULL;
+}
+
+/* Returns the region behind the run that begins with the first, which may be empty. */
+static uint32_t find_run_end(const struct tn_region_index *index,
+                             const struct tn_free_step_walk *walk)
+{
+    uint32_t region = walk->first;
+    while (tn_region_is_free_without(&index->regions[region], walk->held))
+        region = index->regions[region].next;
+    return region;
+}
+
+static struct tn_step *walk_up(const struct tn_step_range *range,
+                               const struct tn_region_index *index, struct tn_free_step_walk *walk)
+{
+    const struct tn_region *regions = index->regions;
+    uint32_t head = range->static_pool->head;
+    if (walk->first == head) walk->first = regions[head].next;
+    while (walk->first != head) {
+        uint32_t end = find_run_end(index, walk);
+        uint32_t first_chunk = regions[walk->first].first_chunk;
+        uint32_t end_chunk =
+            end == walk->first ? first_chunk : tn_region_end_chunk(&regions[regions[end].previous]);
+        walk->unit = (uint32_t)tn_max(walk->unit, tn_unit_of_chunk(range, first_chunk));
+        while (tn_unit_first_chunk(range, walk->unit) < end_chunk) {
+            struct tn_step *step = range->unit_steps[walk->unit];
+            walk->unit = tn_step_end_unit(step);
+            if (is_in_walk(range, walk, step, first_chunk, end_chunk)) return step;
+        }
+        walk->first = end == head ? head : regions[end].next;
+    }
+    return NULL;
 }
 
 struct tn_step *tn_step_range_walk(const struct tn_step_range *range,
                                    const struct tn_region_index *index,
                                    struct tn_free_step_walk *walk)
 {
-    do {
-        uint32_t first_chunk = index->regions[walk->first].first_chunk;
-        while (walk->end_unit > 0 && tn_unit_first_chunk(range, walk->end_unit) > first_chunk) {
-            uint32_t end_unit = walk->end_unit;
-            struct tn_step *step = range->unit_steps[end_unit - 1];
-            walk->end_unit = step->first_unit;
-            bool is_whole = tn_unit_first_chunk(range, step->first_unit) >= first_chunk &&
-                            tn_step_end_unit(step) == end_unit;
-            if (is_whole && step->piece.hold_count == 0) return step;
-        }
-    } while (go_to_next_run(range, index, walk));
-    return NULL;
+    return walk->is_upward ? walk_up(range, index, walk) : walk_down(range, index, walk);
 }
 
 bool tn_step_range_take_free(struct tn_step_range *range, struct tn_region_index *index,
-                             struct tn_free_step_walk *walk)
+                             struct tn_free_step_walk *walk, struct tn_step *taken)
 {
-    struct tn_step *taken = range->unit_steps[walk->end_unit];
     uint32_t chunk = tn_unit_first_chunk(range, taken->first_unit), region = walk->first;
     if (!tn_region_index_reserve(index)) return false;
     while (tn_region_end_chunk(&index->regions[region]) <= chunk)
@@ -377,7 +437,7 @@ bool tn_step_range_take_free(struct tn_step_range *range, struct tn_region_index
                                               &taken->piece.dependency);
     /* The walk goes on with the rest of the run. */
     walk->first = taken->region;
-    walk->end_unit = 0;
+    walk->unit = 0;
     return true;
 }
 

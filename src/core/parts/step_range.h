@@ -29,6 +29,7 @@
 #include "tarn/backend.h"
 
 #include "../index/region_index.h"
+#include "growth.h"
 #include "static_pool.h"
 
 struct tn_step {
@@ -46,6 +47,7 @@ struct tn_step_range {
     unsigned unit_chunk_log2;
     uint32_t unit_count;
     uint32_t unit_count_max;      /* of a step */
+    struct tn_growth_need need;   /* under growth_lock */
     size_t device_bytes;          /* all memory that there is; SIZE_MAX: unknown */
     struct tn_step *unit_steps[]; /* the step of each unit, mapped or not; NULL: it has none */
 };
@@ -115,14 +117,22 @@ struct tn_step *tn_step_range_take(struct tn_step_range *range, struct tn_region
 bool tn_step_range_has_free(const struct tn_step_range *range, const struct tn_region_index *index,
                             uint32_t held, bool has_holds, size_t bytes);
 
-/* A walk over the steps that are wholly free, are not held, and do not wait for `held` streams, from the highest down. */
+/* A walk over the steps that are wholly free, are not held, and do not wait for `held` streams. */
 struct tn_free_step_walk {
     uint32_t held;
-    uint32_t first;    /* region with which the current run of free regions begins */
-    uint32_t end_unit; /* the units of the run before this one are to come */
+    bool is_upward;                         /* from the lowest up; else from the highest down */
+    uint32_t left_out_unit, left_out_count; /* steps with such units are left out */
+    uint32_t first; /* region with which the current run of free regions begins */
+    uint32_t unit;  /* those before this one are to come in the run; upward, those from it on */
 };
 
+/* Begins a walk from the highest step down. */
 struct tn_free_step_walk tn_step_range_begin_walk(const struct tn_step_range *range, uint32_t held);
+
+/* Begins one from the lowest step up, without the steps in which a place lies, if only in part. */
+struct tn_free_step_walk tn_step_range_begin_walk_outside(const struct tn_step_range *range,
+                                                          uint32_t held,
+                                                          const struct tn_step_plan *place);
 
 /* Returns the next step, or NULL. The steps are as they were at the last call, but for a take_free. */
 struct tn_step *tn_step_range_walk(const struct tn_step_range *range,
@@ -131,7 +141,7 @@ struct tn_step *tn_step_range_walk(const struct tn_step_range *range,
 
 /* Makes the step that the walk has just returned a taken void, and notes what it waits for. False: no host memory. */
 bool tn_step_range_take_free(struct tn_step_range *range, struct tn_region_index *index,
-                             struct tn_free_step_walk *walk);
+                             struct tn_free_step_walk *walk, struct tn_step *taken);
 
 /* Makes a taken step free. Returns the free region that it is part of then. */
 uint32_t tn_step_range_arrive(struct tn_region_index *index, const struct tn_step *step);

@@ -32,7 +32,7 @@ tarn_backend_result tn_any_stream_synchronize(const tarn_backend *backend, tarn_
     return backend->operations->stream_synchronize(backend->state, stream);
 }
 
-static tarn_backend_result record_device(const tarn_backend *backend, tarn_event event)
+tarn_backend_result tn_any_stream_record_device(const tarn_backend *backend, tarn_event event)
 {
     const tarn_backend_operations *operations = backend->operations;
     const size_t bytes_with_it = offsetof(tarn_backend_operations, event_record_device) +
@@ -49,7 +49,7 @@ tarn_backend_result tn_any_stream_record(const tarn_backend *backend, tarn_event
     const tarn_backend_operations *operations = backend->operations;
     *has_waited_out = false;
     if (!tn_is_any_stream(stream)) return operations->event_record(backend->state, event, stream);
-    tarn_backend_result result = record_device(backend, event);
+    tarn_backend_result result = tn_any_stream_record_device(backend, event);
     if (result.status != TARN_STATUS_NOT_SUPPORTED) return result;
     *has_waited_out = true;
     result = synchronize_device(backend);

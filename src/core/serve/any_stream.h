@@ -61,6 +61,10 @@ tarn_backend_result tn_any_stream_check(const tarn_backend *backend, tarn_stream
 /* Waits in the calling thread for the work on the stream; on a made-up one, for the device. */
 tarn_backend_result tn_any_stream_synchronize(const tarn_backend *backend, tarn_stream stream);
 
+/* Records an event that completes when the device has done all work that was submitted before. Waits for nothing.
+ * NOT_SUPPORTED: the vendor cannot. */
+tarn_backend_result tn_any_stream_record_device(const tarn_backend *backend, tarn_event event);
+
 /* Records an event on the stream. Where the vendor cannot record the work of all streams, the calling thread waits for the
  * device, and *has_waited_out is true. */
 tarn_backend_result tn_any_stream_record(const tarn_backend *backend, tarn_event event,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * mapped: the supplier whose pieces are steps in the range of a contiguous pool. It maps the steps that a request misses
- * and unmaps free ones. The range itself is reserved and released in mapped_range.c.
+ * and unmaps free ones. Before it maps, free steps make way, so that the pool holds in proportion to its peak: see growth.h.
+ * The range itself is reserved and released in mapped_range.c.
  */
 #include "mapped.h"
 
@@ -11,6 +12,17 @@
 #include "../arenas/gather.h"
 #include "../serve/place.h"
 #include "../serve/pool_streams.h"
+
+#include "stream_reuse.h"
+
+/* A table of an older backend may end before the operation. */
+static bool unmaps_idle(const struct tarn_pool *pool)
+{
+    const tarn_backend_operations *operations = pool->backend.operations;
+    const size_t bytes_with_it =
+        offsetof(tarn_backend_operations, range_unmap_idle) + sizeof operations->range_unmap_idle;
+    return operations->struct_bytes >= bytes_with_it && operations->range_unmap_idle;
+}
 
 /* --- planning growth ------------------------------------------------------------------------ */
 
@@ -23,6 +35,8 @@ struct growth {
     uint32_t step_count_max; /* the most in a step */
     uint32_t unit_count_max; /* the most in all */
     bool is_first;           /* the wish is the initial size */
+    size_t used_bytes;       /* by the pool, with the request */
+    bool has_moved;          /* free steps have gone for it: there is no wish */
 };
 
 /* Whole units in so many bytes, as far as the range has them. */
@@ -50,21 +64,30 @@ static uint32_t count_wish(struct tarn_pool *pool)
     return whole_units(pool->range, tn_growth_steps_wish_bytes(&pool->growth, &state));
 }
 
-/* Units that the limit still allows. */
-static uint32_t count_allowed(const struct tarn_pool *pool)
+/* Also within what the device has. */
+static struct tn_growth_bounds bounds_of(const struct tarn_pool *pool, const struct growth *growth)
+{
+    const struct tn_step_range *range = pool->range;
+    struct tn_growth_bounds bounds =
+        tn_growth_steps_bounds(&pool->growth, range->unit_bytes, &range->need, growth->used_bytes);
+    bounds.held_bytes = tn_min(bounds.held_bytes, range->device_bytes);
+    bounds.waiting_bytes = tn_min(bounds.waiting_bytes, range->device_bytes);
+    return bounds;
+}
+
+/* Units that the pool may still take so that it holds at most so much. */
+static uint32_t count_below(const struct tarn_pool *pool, size_t held_bytes_max)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
-    size_t left_bytes = pool->growth.limit_bytes - pool->own.stats.footprint_bytes;
-    return whole_units(pool->range, left_bytes);
+    size_t held_bytes = pool->own.stats.footprint_bytes;
+    return held_bytes < held_bytes_max ? whole_units(pool->range, held_bytes_max - held_bytes) : 0;
 }
 
 /* Units that the device has beside those of the pool. If more were mapped, the vendor would refuse the last of them, and
  * until then other programs would find no memory. */
 static uint32_t count_on_device(const struct tarn_pool *pool)
 {
-    TN_ASSERT(tn_pool_is_locked(pool));
-    size_t device_bytes = pool->range->device_bytes, held_bytes = pool->own.stats.footprint_bytes;
-    return device_bytes > held_bytes ? whole_units(pool->range, device_bytes - held_bytes) : 0;
+    return count_below(pool, pool->range->device_bytes);
 }
 
 /* The most units in a step, if the pool grows by so many. */
@@ -82,7 +105,8 @@ static void plan_wish(struct tarn_pool *pool, uint32_t allowed_count, struct gro
     const struct tn_step_range *range = pool->range;
     const struct tn_step_plan *plan = &growth->plan;
     uint32_t end = tn_unit_of_chunk(range, plan->first_chunk + plan->chunk_count - 1) + 1;
-    size_t wish_count = tn_min(count_wish(pool), allowed_count), more_count = 0;
+    size_t wish_count = growth->has_moved ? 0 : tn_min(count_wish(pool), allowed_count);
+    size_t more_count = 0;
     if (wish_count > plan->missing_count && !range->unit_steps[end - 1])
         more_count = tn_min(wish_count - plan->missing_count,
                             tn_step_range_count_gap(range, &pool->own.index, end));
@@ -101,23 +125,67 @@ static uint32_t own_streams(const struct tarn_pool *pool, const struct tn_reques
     return is_known && stream != TN_STREAM_NONE ? (uint32_t)1 << stream : 0;
 }
 
-/* OVER_LIMIT: the limit forbids it, or the most units that it may take. OUT_OF_MEMORY: the range has no such place, or the
- * device has not so much memory. */
-static tarn_status plan(struct tarn_pool *pool, const struct tn_request *request,
-                        struct growth *growth)
+/* Finds the place. OVER_LIMIT: the limit forbids it. OUT_OF_MEMORY: the range has no such place. */
+static tarn_status find_place(struct tarn_pool *pool, const struct tn_request *request,
+                              struct growth *growth)
 {
-    size_t needed = (size_t)request->chunk_count << pool->chunk_log2;
-    uint32_t allowed_count = (uint32_t)tn_min(count_allowed(pool), growth->unit_count_max);
-    if (needed > pool->growth.limit_bytes) return TARN_STATUS_OVER_LIMIT;
-    if (!tn_step_range_plan(pool->range, &pool->own.index, request->chunk_count,
-                            request->alignment_bytes, own_streams(pool, request), &growth->plan))
-        return pool->own.stats.used_bytes > pool->growth.limit_bytes - needed
-                   ? TARN_STATUS_OVER_LIMIT
-                   : TARN_STATUS_OUT_OF_MEMORY;
+    const struct tn_growth_state state = tn_pool_growth_state_locked(pool);
+    size_t needed = tn_request_used_bytes(pool, request), limit_bytes = pool->growth.limit_bytes;
+    if (needed > limit_bytes) return TARN_STATUS_OVER_LIMIT;
+    growth->used_bytes = tn_max(state.used_bytes + needed, state.used_bytes_max);
+    if (tn_step_range_plan(pool->range, &pool->own.index, request->chunk_count,
+                           request->alignment_bytes, own_streams(pool, request), &growth->plan))
+        return TARN_STATUS_OK;
+    return pool->own.stats.used_bytes > limit_bytes - needed ? TARN_STATUS_OVER_LIMIT
+                                                             : TARN_STATUS_OUT_OF_MEMORY;
+}
+
+/* OVER_LIMIT: the limit forbids it, or the most units that it may take. OUT_OF_MEMORY: the device has not so much. */
+static tarn_status plan(struct tarn_pool *pool, struct growth *growth)
+{
+    const struct tn_growth_bounds bounds = bounds_of(pool, growth);
+    uint32_t allowed_count =
+        (uint32_t)tn_min(count_below(pool, pool->growth.limit_bytes), growth->unit_count_max);
     if (growth->plan.missing_count > allowed_count) return TARN_STATUS_OVER_LIMIT;
     if (growth->plan.missing_count > count_on_device(pool)) return TARN_STATUS_OUT_OF_MEMORY;
+    if (pool->own.stats.footprint_bytes > 0)
+        allowed_count = (uint32_t)tn_min(allowed_count, count_below(pool, bounds.held_bytes));
     plan_wish(pool, allowed_count, growth);
     return TARN_STATUS_OK;
+}
+
+/* --- making way ----------------------------------------------------------------------------- */
+
+/* By how much the pool would hold more than so much with the missing units. */
+static size_t excess_bytes(const struct tarn_pool *pool, const struct growth *growth,
+                           size_t held_bytes_max)
+{
+    size_t held_bytes =
+        pool->own.stats.footprint_bytes + growth->plan.missing_count * pool->range->unit_bytes;
+    return held_bytes > held_bytes_max ? held_bytes - held_bytes_max : 0;
+}
+
+static void unmap_free(struct tarn_pool *pool, const struct growth *growth, size_t enough_bytes,
+                       bool waits)
+{
+    const struct tn_release_rule rule = { .enough_bytes = enough_bytes,
+                                          .is_of_idle = !waits,
+                                          .asks_device = !waits,
+                                          .place = &growth->plan };
+    const struct tn_giving_back given = tn_piece_release_free(pool, &rule);
+    tn_growth_note_moved(&pool->range->need, given.detached_bytes);
+    tn_pool_tell_given(pool, &given, "to have room for growth");
+}
+
+/* Whether free steps are to make way. Not within the slack for streams, which the user has chosen; not where it is of no use;
+ * and not while the user is told of steps that are to join, because their places could lose memory. */
+static bool is_to_make_way(struct tarn_pool *pool, const struct growth *growth)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    size_t most = tn_min(pool->growth.limit_bytes, pool->range->device_bytes);
+    return growth->unit_count_max == UINT32_MAX && pool->arriving_count == 0 &&
+           !tn_captures_are_under_way() && growth->used_bytes <= most &&
+           excess_bytes(pool, growth, bounds_of(pool, growth).held_bytes) > 0;
 }
 
 /* --- taking missing units ------------------------------------------------------------------- */
@@ -160,16 +228,65 @@ static uint32_t take_units(struct tarn_pool *pool, struct growth *growth, struct
     return taken_count;
 }
 
-/* A status of plan, or OUT_OF_HOST_MEMORY. */
-static tarn_status plan_and_take(struct tarn_pool *pool, const struct tn_request *request,
-                                 struct growth *growth)
+/* Returns with the pool's lock. A status of find_place. */
+static tarn_status lock_and_find_place(struct tarn_pool *pool, const struct tn_request *request,
+                                       bool gathers, struct growth *growth)
 {
-    tarn_status status = plan(pool, request, growth);
-    if (status != TARN_STATUS_OK) return status;
-    if (take_units(pool, growth, &growth->steps, growth->wish_count) >= growth->plan.missing_count)
-        return TARN_STATUS_OK;
-    put_back(pool, &growth->steps);
-    return TARN_STATUS_OUT_OF_HOST_MEMORY;
+    tn_pool_lock(pool);
+    if (gathers) tn_pool_gather(pool);
+    return find_place(pool, request, growth);
+}
+
+/* Free steps outside the place make way, so that the pool holds no more than it is to: those whose work is known to be done,
+ * or others after a wait. Before, more is found out about the work, so that the place may use more of what is free.
+ * Called with the pool's lock, and returns with it. A status of find_place. */
+static tarn_status make_way(struct tarn_pool *pool, const struct tn_request *request, bool waits,
+                            struct growth *growth)
+{
+    tn_pool_unlock(pool);
+    if (waits) {
+        (void)tn_stream_reuse_synchronize(pool);
+    } else if (pool->streams) {
+        tn_stream_reuse_settle(pool, 0);
+    }
+    tarn_status status = lock_and_find_place(pool, request, true, growth);
+    size_t enough_bytes = excess_bytes(pool, growth, bounds_of(pool, growth).held_bytes);
+    if (status != TARN_STATUS_OK || enough_bytes == 0) return status;
+    tn_pool_unlock(pool);
+    growth->has_moved = true;
+    unmap_free(pool, growth, enough_bytes, waits);
+    return lock_and_find_place(pool, request, true, growth);
+}
+
+/* Finds the place, and makes way for it. Returns with the pool's lock. A status of find_place; OVER_LIMIT also if steps should
+ * make way, but arenas must keep what they have. */
+static tarn_status find_place_within_bounds(struct tarn_pool *pool,
+                                            const struct tn_request *request, bool gathers,
+                                            struct growth *growth)
+{
+    tarn_status status = lock_and_find_place(pool, request, gathers, growth);
+    if (status != TARN_STATUS_OK || !is_to_make_way(pool, growth)) return status;
+    if (!gathers) return TARN_STATUS_OVER_LIMIT;
+    if (unmaps_idle(pool)) status = make_way(pool, request, false, growth);
+    size_t held_bytes_max = bounds_of(pool, growth).waiting_bytes;
+    if (status == TARN_STATUS_OK && excess_bytes(pool, growth, held_bytes_max) > 0)
+        status = make_way(pool, request, true, growth);
+    return status;
+}
+
+/* A status of find_place_within_bounds and plan, or OUT_OF_HOST_MEMORY. */
+static tarn_status plan_and_take(struct tarn_pool *pool, const struct tn_request *request,
+                                 bool gathers, struct growth *growth)
+{
+    tarn_status status = find_place_within_bounds(pool, request, gathers, growth);
+    if (status == TARN_STATUS_OK) status = plan(pool, growth);
+    if (status == TARN_STATUS_OK &&
+        take_units(pool, growth, &growth->steps, growth->wish_count) < growth->plan.missing_count) {
+        put_back(pool, &growth->steps);
+        status = TARN_STATUS_OUT_OF_HOST_MEMORY;
+    }
+    tn_pool_unlock(pool);
+    return status;
 }
 
 /* --- mapping -------------------------------------------------------------------------------- */
@@ -243,10 +360,7 @@ static tarn_backend_result map_steps(struct tarn_pool *pool, const struct tn_req
                                      struct tn_arrival *arrival_out)
 {
     struct growth growth = { .steps = NULL, .unit_count_max = unit_count_max };
-    tn_pool_lock(pool);
-    if (gathers) tn_pool_gather(pool);
-    tarn_backend_result result = { plan_and_take(pool, request, &growth), 0, NULL };
-    tn_pool_unlock(pool);
+    tarn_backend_result result = { plan_and_take(pool, request, gathers, &growth), 0, NULL };
     arrival_out->plan.missing_count = growth.plan.missing_count;
     if (result.status != TARN_STATUS_OK) return result;
 
@@ -259,6 +373,7 @@ static tarn_backend_result map_steps(struct tarn_pool *pool, const struct tn_req
         return result;
     }
     tn_pool_note_success(pool);
+    tn_growth_note_need(&pool->range->need, growth.used_bytes);
     tn_pool_tell_growth(pool, request->size_bytes, mapped_count * unit_bytes, begun_ns);
     arrival_out->first = growth.steps;
     arrival_out->plan = growth.plan;
@@ -343,13 +458,15 @@ static bool insert(struct tarn_pool *pool, const struct tn_request *request,
     return true;
 }
 
-/* The highest leave first. */
+/* The highest leave first; those that make way for a place, the lowest. */
 static struct tn_piece *find_free(const struct tarn_pool *pool, struct tn_free_walk *walk)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
-    if (!walk->has_begun)
-        walk->steps = tn_step_range_begin_walk(
-            pool->range, walk->is_of_idle ? UINT32_MAX : tn_pool_held_streams(pool));
+    if (!walk->has_begun) {
+        uint32_t held = walk->is_of_idle ? UINT32_MAX : tn_pool_held_streams(pool);
+        walk->steps = walk->place ? tn_step_range_begin_walk_outside(pool->range, held, walk->place)
+                                  : tn_step_range_begin_walk(pool->range, held);
+    }
     walk->has_begun = true;
     struct tn_step *step = tn_step_range_walk(pool->range, &pool->own.index, &walk->steps);
     return step ? &step->piece : NULL;
@@ -357,14 +474,17 @@ static struct tn_piece *find_free(const struct tarn_pool *pool, struct tn_free_w
 
 static bool detach(struct tarn_pool *pool, struct tn_free_walk *walk, struct tn_piece *piece)
 {
-    (void)piece;
-    return tn_step_range_take_free(pool->range, &pool->own.index, &walk->steps);
+    return tn_step_range_take_free(pool->range, &pool->own.index, &walk->steps, tn_step_of(piece));
 }
 
 static tarn_backend_result release(struct tarn_pool *pool, struct tn_piece *leaving)
 {
-    return pool->backend.operations->range_unmap(pool->backend.state, leaving->base,
-                                                 leaving->size_bytes, tn_step_of(leaving)->mapping);
+    const tarn_backend_operations *operations = pool->backend.operations;
+    tarn_backend_result (*unmap)(void *, void *, size_t, tarn_mapping) =
+        leaving->is_idle && unmaps_idle(pool) ? operations->range_unmap_idle
+                                              : operations->range_unmap;
+    return unmap(pool->backend.state, leaving->base, leaving->size_bytes,
+                 tn_step_of(leaving)->mapping);
 }
 
 /* At the end of the pool, steps leave with their chunks in the index. */

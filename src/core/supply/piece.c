@@ -11,6 +11,7 @@
 
 #include "pool_callbacks.h"
 #include "pool_watch.h"
+#include "stream_reuse.h"
 
 /* --- coming ---------------------------------------------------------------------------------------- */
 
@@ -22,6 +23,7 @@ static void begin_life(struct tarn_pool *pool, struct tn_piece *piece)
     piece->is_initial = tn_footprint_is_initial(pool, piece);
     piece->id = tn_static_pool_take_id();
     piece->told = 0;
+    piece->is_idle = false;
     tn_piece_chain_push(&pool->pieces.arriving, piece);
 }
 
@@ -176,11 +178,13 @@ static void begin_to_leave(struct tarn_pool *pool, struct tn_piece_chain *chain,
     piece->state = TN_PIECE_STATE_LEAVING;
 }
 
-/* A piece leaves the pool, and is in transit. Its chunks are out of the index. */
+/* A piece leaves the pool, and is in transit. Its chunks are out of the index. While the pool knows one stream, free memory
+ * may be in use. */
 static void leave(struct tarn_pool *pool, struct tn_piece *piece)
 {
     struct tn_pieces *pieces = &pool->pieces;
     begin_to_leave(pool, &pieces->joined, piece);
+    piece->is_idle = pool->streams && piece->dependency.streams == 0;
     piece->told = pool->newest_observer;
     piece->next = NULL;
     pieces->joined_count--;
@@ -342,7 +346,7 @@ static bool is_done(const struct releasable *left, const struct tn_release_rule 
 static struct tn_piece *detach_all(struct tarn_pool *pool, const struct tn_release_rule *rule)
 {
     struct tn_piece *first = NULL, **end = &first, *piece;
-    struct tn_free_walk walk = { .is_of_idle = rule->is_of_idle };
+    struct tn_free_walk walk = { .is_of_idle = rule->is_of_idle, .place = rule->place };
     if (pool->is_over_callers_memory || tn_captures_are_under_way()) return NULL;
     if (rule->needs_empty && pool->own.stats.live_count > 0) return NULL;
     struct releasable left = sum_up_releasable(pool, rule->is_of_idle);
@@ -361,6 +365,31 @@ static struct tn_piece *detach_all(struct tarn_pool *pool, const struct tn_relea
     return first;
 }
 
+/* Pieces stay that were just detached: the user was not told. Returns NULL. */
+static struct tn_piece *stay(struct tarn_pool *pool, struct tn_piece *first)
+{
+    const struct tn_arrival arrival = { .first = first };
+    tn_pool_lock_and_gather(pool);
+    for (struct tn_piece *piece = first; piece; piece = piece->next) {
+        tn_piece_chain_remove(&pool->pieces.leaving, piece);
+        tn_piece_chain_push(&pool->pieces.arriving, piece);
+    }
+    (void)tn_piece_join(pool, NULL, &arrival);
+    tn_pool_unlock(pool);
+    return NULL;
+}
+
+/* While the pool knows one stream, only an idle device shows that no work uses its free memory. It is asked once the pieces
+ * are detached, so that no other thread frees memory in between. Returns those that may go. */
+static struct tn_piece *keep_idle(struct tarn_pool *pool, struct tn_piece *first)
+{
+    if (!first || pool->streams) return first;
+    if (!tn_stream_reuse_is_device_idle(pool)) return stay(pool, first);
+    for (struct tn_piece *piece = first; piece; piece = piece->next)
+        piece->is_idle = true;
+    return first;
+}
+
 struct tn_giving_back tn_piece_release_free(struct tarn_pool *pool,
                                             const struct tn_release_rule *rule)
 {
@@ -368,6 +397,7 @@ struct tn_giving_back tn_piece_release_free(struct tarn_pool *pool,
     tn_pool_lock_and_gather(pool);
     struct tn_piece *detached = detach_all(pool, rule);
     tn_pool_unlock(pool);
+    if (rule->asks_device) detached = keep_idle(pool, detached);
     withdraw(pool, detached, &given);
     return given;
 }

@@ -27,6 +27,8 @@ struct tn_release_rule {
     bool needs_empty;       /* only while nothing is live in the pool */
     bool is_of_idle;        /* only what no work may still use */
     size_t enough_bytes;    /* stop when so much has left the pool; 0: go on */
+    bool asks_device;       /* in a pool with one stream: nothing, unless the device is idle */
+    const struct tn_step_plan *place; /* only steps outside it; NULL: all */
 };
 
 /* --- coming ---------------------------------------------------------------------------------------- */

@@ -483,6 +483,18 @@ static bool complete_all(struct tarn_pool *pool, uint32_t time)
     return tn_stream_reuse_complete(pool, ended, TN_STREAM_TIME_MAX) || has_changed;
 }
 
+bool tn_stream_reuse_is_device_idle(struct tarn_pool *pool)
+{
+    const tarn_backend *backend = &pool->backend;
+    tarn_event event;
+    if (tn_captures_are_under_way() || !tn_stream_reuse_has_events(pool)) return false;
+    if (tn_stream_reuse_take_event(pool, &event).status != TARN_STATUS_OK) return false;
+    bool is_idle = tn_any_stream_record_device(backend, event).status == TARN_STATUS_OK &&
+                   backend->operations->event_query(backend->state, event).status == TARN_STATUS_OK;
+    tn_stream_reuse_give_event_back(pool, event);
+    return is_idle;
+}
+
 bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
 {
     const tarn_backend_operations *operations = pool->backend.operations;
@@ -594,10 +606,9 @@ tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream ha
 
 void tn_stream_reuse_fini(struct tarn_pool *pool)
 {
-    if (!pool->streams) return;
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++)
+    for (uint32_t i = 0; pool->streams && i < TN_STREAM_COUNT_MAX; i++)
         forget_records(pool, &pool->streams->streams[i], 0);
-    tn_stream_evict_fini(pool);
+    if (pool->streams) tn_stream_evict_fini(pool);
     for (unsigned i = 0; i < pool->spare_event_count; i++)
         (void)pool->backend.operations->event_destroy(pool->backend.state, pool->spare_events[i]);
     tn_stream_reuse_abandon(pool);

@@ -92,6 +92,10 @@ bool tn_stream_reuse_pause(struct tarn_pool *pool, unsigned look);
  * it by tn_arena_note_completed. */
 void tn_stream_reuse_settle(struct tarn_pool *pool, uint32_t streams);
 
+/* Whether the device has done all work that was submitted to it before the call. False: it has not, or the vendor does not
+ * tell without a wait, or a capture of the process is under way. */
+bool tn_stream_reuse_is_device_idle(struct tarn_pool *pool);
+
 /* Waits for the device, in the calling thread. Afterwards memory that was freed before waits for nothing.
  * False: nothing was pending, a stream is being captured, or the vendor cannot. */
 bool tn_stream_reuse_synchronize(struct tarn_pool *pool);

@@ -34,7 +34,8 @@ enum tn_purpose {
 
 /* A walk over the pieces that are wholly free and not held, in the order in which they leave. All zero: its beginning. */
 struct tn_free_walk {
-    bool is_of_idle; /* only over those that no work may still use */
+    bool is_of_idle;                  /* only over those that no work may still use */
+    const struct tn_step_plan *place; /* only steps outside it; NULL: all */
     bool has_begun;
     struct tn_piece *next;
     struct tn_free_step_walk steps;
