@@ -36,6 +36,7 @@ struct pair {
     struct block live[LIVE_MAX];
     size_t live_count;
     size_t resized_count;
+    bool has_lost_border; /* the model no longer knows it */
     size_t step;
 };
 
@@ -83,36 +84,75 @@ static uintptr_t base_of(const struct pair *pair, uintptr_t backing)
     return (backing + pair->chunk_bytes - 1) >> pair->chunk_log2 << pair->chunk_log2;
 }
 
-/* The pool has grown by itself: the model gets the same static pool. */
-static void grow_model(struct pair *pair, uintptr_t backing, size_t backing_bytes)
+/* The pool has a piece for a request of so many chunks: so does the model. */
+static void add_to_model(struct pair *pair, uintptr_t backing, size_t backing_bytes,
+                         size_t request_chunk_count)
 {
     uintptr_t base = base_of(pair, backing);
     size_t chunk_count = (backing + backing_bytes - base) >> pair->chunk_log2;
-    pair->bases[pair->model.static_pool_count] = base;
-    naive_pool_add(&pair->model, chunk_count, base >> pair->chunk_log2);
+    unsigned place =
+        naive_pool_add(&pair->model, chunk_count, base >> pair->chunk_log2, request_chunk_count);
+    pair->bases[place] = base;
 }
 
-/* Whether the piece is new to the model. The backend's addresses ascend. */
-static bool is_new_piece(const struct pair *pair, const struct test_piece *piece)
+/* The pool has grown: first, what was wholly free has gone. */
+static void grow_model(struct pair *pair, uintptr_t backing, size_t backing_bytes,
+                       size_t request_chunk_count)
 {
-    unsigned count = pair->model.static_pool_count;
-    return piece->size_bytes > 0 &&
-           (count == 0 || base_of(pair, piece->address) > pair->bases[count - 1]);
+    naive_pool_remove_free(&pair->model);
+    add_to_model(pair, backing, backing_bytes, request_chunk_count);
 }
 
-/* It has grown for what came to nothing: no allocation names the static pools. */
-static void grow_model_by_pieces(struct pair *pair)
+/* Whether the backend's piece is a static pool of the model. */
+static bool is_in_model(const struct pair *pair, const struct test_piece *piece)
 {
-    const struct test_piece *lowest;
-    do {
-        lowest = NULL;
-        for (size_t i = 0; i < pair->backend.piece_count; i++) {
-            const struct test_piece *piece = &pair->backend.pieces[i];
-            if (!is_new_piece(pair, piece)) continue;
-            if (!lowest || piece->address < lowest->address) lowest = piece;
-        }
-        if (lowest) grow_model(pair, lowest->address, lowest->size_bytes);
-    } while (lowest);
+    uintptr_t base = base_of(pair, piece->address);
+    for (unsigned i = 0; i < NAIVE_STATIC_POOLS_MAX; i++) {
+        if (pair->model.static_pools[i].chunk_count > 0 && pair->bases[i] == base) return true;
+    }
+    return false;
+}
+
+static bool is_in_backend(const struct pair *pair, unsigned static_pool)
+{
+    for (size_t i = 0; i < pair->backend.piece_count; i++) {
+        if (base_of(pair, pair->backend.pieces[i].address) == pair->bases[static_pool]) return true;
+    }
+    return false;
+}
+
+/* The oldest piece that the model lacks: the backend's addresses ascend. NULL: there is none. */
+static const struct test_piece *oldest_new_piece(const struct pair *pair)
+{
+    const struct test_piece *oldest = NULL;
+    for (size_t i = 0; i < pair->backend.piece_count; i++) {
+        const struct test_piece *piece = &pair->backend.pieces[i];
+        if (is_in_model(pair, piece)) continue;
+        if (!oldest || piece->address < oldest->address) oldest = piece;
+    }
+    return oldest;
+}
+
+/* A request that failed may have let static pools go: which, the backend tells. */
+static void forget_what_is_gone(struct pair *pair)
+{
+    for (unsigned i = 0; i < NAIVE_STATIC_POOLS_MAX; i++) {
+        if (pair->model.static_pools[i].chunk_count > 0 && !is_in_backend(pair, i))
+            naive_pool_remove(&pair->model, i);
+    }
+}
+
+static void expect_same_static_pools(const struct pair *pair)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < NAIVE_STATIC_POOLS_MAX; i++) {
+        if (pair->model.static_pools[i].chunk_count == 0) continue;
+        if (!is_in_backend(pair, i)) fail_msg("step %zu: static pool %u has gone", pair->step, i);
+        count++;
+    }
+    if (count != pair->backend.piece_count)
+        fail_msg("step %zu: %zu static pools, not %zu", pair->step, pair->backend.piece_count,
+                 count);
 }
 
 static tarn_allocation found_at(const void *address)
@@ -131,7 +171,7 @@ static bool is_good_fit(const struct pair *pair)
 static struct naive_place place_of(const struct pair *pair, const void *address)
 {
     struct naive_place place = { NAIVE_STATIC_POOLS_MAX, 0 };
-    for (unsigned i = 0; i < pair->model.static_pool_count; i++) {
+    for (unsigned i = 0; i < NAIVE_STATIC_POOLS_MAX; i++) {
         uintptr_t offset = (uintptr_t)address - pair->bases[i];
         if (offset >> pair->chunk_log2 < pair->model.static_pools[i].chunk_count)
             place = (struct naive_place){ i, offset >> pair->chunk_log2 };
@@ -147,12 +187,14 @@ static void expect_place(struct pair *pair, void *address, size_t size_bytes,
     size_t chunk_count = chunks_of(pair, size_bytes);
     if (!naive_pool_find(&pair->model, chunk_count, alignment_chunks, &block.place)) {
         tarn_allocation found = found_at(address);
-        grow_model(pair, (uintptr_t)found.static_pool_base, found.static_pool_bytes);
+        grow_model(pair, (uintptr_t)found.static_pool_base, found.static_pool_bytes, chunk_count);
         assert_true(naive_pool_find(&pair->model, chunk_count, alignment_chunks, &block.place));
     }
     if (is_good_fit(pair)) {
         block.place = place_of(pair, address);
         assert_true(naive_pool_is_free(&pair->model, block.place, chunk_count));
+        assert_true(pair->has_lost_border ||
+                    naive_pool_may_use(&pair->model, block.place.static_pool, chunk_count));
     }
     naive_pool_take(&pair->model, block.place, chunk_count);
     uintptr_t expected =
@@ -164,23 +206,40 @@ static void expect_place(struct pair *pair, void *address, size_t size_bytes,
     pair->live[pair->live_count++] = block;
 }
 
+/* Takes the entries in turn until nothing fits any more, and gives them back. grows: as often as the pool has. Whether all
+ * but the last have fitted. */
+static bool try_many_in_model(struct pair *pair, const size_t *sizes, size_t count, bool grows)
+{
+    struct naive_place places[BATCH_MAX];
+    bool fits = true;
+    size_t tried = 0;
+    for (; tried < count; tried++) {
+        size_t chunk_count = chunks_of(pair, sizes[tried]);
+        if (chunk_count == 0) continue;
+        fits = naive_pool_alloc(&pair->model, chunk_count, 1, &places[tried]);
+        const struct test_piece *grown = fits || !grows ? NULL : oldest_new_piece(pair);
+        if (grown) {
+            grow_model(pair, grown->address, grown->size_bytes, chunk_count);
+            fits = naive_pool_alloc(&pair->model, chunk_count, 1, &places[tried]);
+        }
+        if (!fits) break;
+    }
+    for (size_t i = 0; i < tried; i++) {
+        if (sizes[i] > 0) naive_pool_free(&pair->model, places[i], chunks_of(pair, sizes[i]));
+    }
+    return tried + 1 >= count;
+}
+
 /* What can never be had comes last. Where the others fit without growth all is as it was. */
 static void fail_many(struct pair *pair, size_t *sizes, size_t count)
 {
-    struct naive_place places[BATCH_MAX];
     void *addresses[BATCH_MAX] = { NULL };
-    size_t placed = 0;
-    bool fits = true;
+    struct naive_pool before = pair->model;
     sizes[count - 1] = 8193 * pair->chunk_bytes;
-    for (size_t i = 0; i + 1 < count && fits; i++) {
-        if (sizes[i] == 0) continue;
-        fits = naive_pool_alloc(&pair->model, chunks_of(pair, sizes[i]), 1, &places[placed]);
-        placed += fits;
+    if (!try_many_in_model(pair, sizes, count, false)) {
+        pair->model = before; /* but for its chunks, which are as before */
+        return;
     }
-    for (size_t i = 0, freed = 0; freed < placed; i++) {
-        if (sizes[i] > 0) naive_pool_free(&pair->model, places[freed++], chunks_of(pair, sizes[i]));
-    }
-    if (!fits) return;
     expect_status(TARN_STATUS_OVER_LIMIT,
                   tarn_pool_alloc_many(pair->pool, count, sizes, addresses));
     for (size_t i = 0; i < count; i++)
@@ -201,11 +260,25 @@ static void allocate(struct pair *pair)
         struct naive_place place;
         assert_false(
             naive_pool_alloc(&pair->model, chunks_of(pair, size_bytes), alignment_chunks, &place));
+        forget_what_is_gone(pair);
         return;
     }
     assert_int_equal(status, TARN_STATUS_OK);
     expect_place(pair, address, size_bytes, alignment_chunks);
     assert_int_equal((uintptr_t)address % alignment, 0);
+}
+
+/* A batch has failed, perhaps after growth. Where good fit has put its entries the model does not know, nor so where the
+ * border is. */
+static void follow_failed_many(struct pair *pair, const size_t *sizes, size_t count)
+{
+    if (!is_good_fit(pair)) (void)try_many_in_model(pair, sizes, count, true);
+    forget_what_is_gone(pair);
+    if (!is_good_fit(pair)) return;
+    const struct test_piece *grown;
+    pair->has_lost_border = true;
+    while ((grown = oldest_new_piece(pair)) != NULL)
+        add_to_model(pair, grown->address, grown->size_bytes, 0);
 }
 
 /* A batch, which may have entries of no bytes, or fail by its last. What a failed one has taken and given back
@@ -227,7 +300,7 @@ static void allocate_many(struct pair *pair)
     }
     tarn_status status = tarn_pool_alloc_many(pair->pool, count, sizes, addresses);
     if (status == TARN_STATUS_OVER_LIMIT) {
-        grow_model_by_pieces(pair);
+        follow_failed_many(pair, sizes, count);
         return;
     }
     assert_int_equal(status, TARN_STATUS_OK);
@@ -335,9 +408,9 @@ static void look_inside_one(struct pair *pair)
 /* An address anywhere in a static pool is live in the pool where it is live in the model. */
 static void look_anywhere(struct pair *pair)
 {
-    if (pair->model.static_pool_count == 0) return;
-    unsigned i = (unsigned)random_below(&pair->random, pair->model.static_pool_count);
+    unsigned i = (unsigned)random_below(&pair->random, NAIVE_STATIC_POOLS_MAX);
     const struct naive_static_pool *static_pool = &pair->model.static_pools[i];
+    if (static_pool->chunk_count == 0) return;
     size_t chunk = (size_t)random_below(&pair->random, static_pool->chunk_count);
     const void *address = (const void *)(pair->bases[i] + chunk * pair->chunk_bytes);
     tarn_allocation found = TARN_ALLOCATION_INIT;
@@ -378,6 +451,7 @@ static void one_step(struct pair *pair)
         look_anywhere(pair);
     }
     expect_ok(tarn_pool_check(pair->pool));
+    expect_same_static_pools(pair);
     if (pair->step % 16 == 0) expect_same_free_runs(pair);
 }
 
