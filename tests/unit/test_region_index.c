@@ -80,17 +80,24 @@ static void remove_span(struct fixture *fixture, int place)
     expect_sound(fixture);
 }
 
+/* The free region that a chunk lies in. */
+static uint32_t free_around(const struct tn_region_index *index, uint32_t chunk)
+{
+    uint32_t region = 0;
+    while (region < index->fresh &&
+           (index->regions[region].state != FREE ||
+            chunk - index->regions[region].first_chunk >= index->regions[region].chunk_count))
+        region++;
+    assert_true(region < index->fresh);
+    return region;
+}
+
 /* Makes chunks live that lie in a region that is free; returns the live region. */
 static uint32_t carve_at(struct fixture *fixture, uint32_t first_chunk, uint32_t chunk_count)
 {
     struct tn_region_index *index = &fixture->index;
     assert_true(tn_region_index_reserve(index));
-    uint32_t region = tn_region_index_find_best_fit(index, 1, 1);
-    while (region != NONE &&
-           first_chunk - index->regions[region].first_chunk >= index->regions[region].chunk_count) {
-        region = tn_region_index_find_next_fit(index, region, 1);
-    }
-    assert_int_not_equal(region, NONE);
+    uint32_t region = free_around(index, first_chunk);
     uint32_t lead = first_chunk - index->regions[region].first_chunk;
     uint32_t live = tn_region_index_carve(index, region, lead, chunk_count, 0);
     expect_sound(fixture);
@@ -869,6 +876,243 @@ static void random_steps_among_giants_are_those_of_an_array(void **state)
     compare_random_steps(*state, spans, 3, 15, 600);
 }
 
+/* --- older and newer spans ---------------------------------------------------------------------- */
+
+enum {
+    OLDER_SET = TN_FREE_SET_IDLE,
+    NEWER_SET = TN_FREE_SET_IDLE_NEWER
+};
+
+/* The head of the span that starts at this chunk. */
+static uint32_t head_at(const struct fixture *fixture, uint32_t first_chunk)
+{
+    int i = 0;
+    while (i < fixture->span_count && fixture->spans[i].first_chunk != first_chunk)
+        i++;
+    assert_true(i < fixture->span_count);
+    return fixture->spans[i].head;
+}
+
+static void make_newer(struct fixture *fixture, uint32_t first_chunk)
+{
+    tn_region_index_make_newer(&fixture->index, head_at(fixture, first_chunk));
+    expect_sound(fixture);
+}
+
+static void make_older(struct fixture *fixture, uint32_t first_chunk)
+{
+    tn_region_index_make_older(&fixture->index, head_at(fixture, first_chunk));
+    expect_sound(fixture);
+}
+
+/* So many free regions in both sets of regions that wait for nothing, and the border between them. */
+static void expect_sides(const struct fixture *fixture, uint32_t older_count, uint32_t newer_count,
+                         uint32_t newer_from)
+{
+    const struct tn_region_index *index = &fixture->index;
+    assert_int_equal(tn_free_set_region_count(&index->by_size[OLDER_SET]), older_count);
+    assert_int_equal(tn_free_set_region_count(&index->by_size[NEWER_SET]), newer_count);
+    assert_int_equal(index->newer_from, newer_from);
+}
+
+/* Of the only free region in the set. */
+static void expect_only(const struct fixture *fixture, unsigned set, uint32_t first_chunk,
+                        uint32_t chunk_count)
+{
+    const struct tn_region_index *index = &fixture->index;
+    assert_int_equal(tn_free_set_region_count(&index->by_size[set]), 1);
+    expect_region(fixture, tn_region_index_find_best_fit(index, (uint64_t)1 << set, 1), FREE,
+                  first_chunk, chunk_count);
+}
+
+/* Three spans, none of which is newer: chunks 0 to 59, 128 to 227 and 512 to 575. */
+static void add_three(struct fixture *fixture)
+{
+    add_span(fixture, 0, 60);
+    assert_true(tn_region_index_reserve_newer(&fixture->index));
+    add_span(add_span(fixture, 128, 100), 512, 64);
+    expect_sides(fixture, 3, 0, UINT32_MAX);
+}
+
+static void with_every_policy(void (*test)(struct fixture *))
+{
+    for (int fit = TARN_FIT_BEST; fit <= TARN_FIT_TLSF; fit++) {
+        struct fixture fixture = { .span_count = 0 };
+        assert_true(tn_region_index_init(&fixture.index, (tarn_fit)fit));
+        add_three(&fixture);
+        test(&fixture);
+        tn_region_index_fini(&fixture.index);
+    }
+}
+
+static void move_border_there_and_back(struct fixture *fixture)
+{
+    make_newer(fixture, 512);
+    expect_sides(fixture, 2, 1, 512);
+    expect_only(fixture, NEWER_SET, 512, 64);
+    make_newer(fixture, 128);
+    expect_sides(fixture, 1, 2, 128);
+    expect_only(fixture, OLDER_SET, 0, 60);
+    make_newer(fixture, 0);
+    expect_sides(fixture, 0, 3, 0);
+    make_older(fixture, 0);
+    expect_sides(fixture, 1, 2, 60);
+    make_older(fixture, 128);
+    expect_sides(fixture, 2, 1, 228);
+    make_older(fixture, 512);
+    expect_sides(fixture, 3, 0, 576);
+}
+
+static void spans_become_newer_from_the_last_on_and_older_from_the_first_on(void **state)
+{
+    with_every_policy(move_border_there_and_back);
+}
+
+static void free_after_border_has_moved(struct fixture *fixture)
+{
+    carve_at(fixture, 140, 10);
+    carve_at(fixture, 160, 10);
+    expect_sides(fixture, 5, 0, UINT32_MAX);
+    make_newer(fixture, 512);
+    make_newer(fixture, 128);
+    expect_sides(fixture, 1, 4, 128);
+    free_at(fixture, 140);
+    expect_sides(fixture, 1, 3, 128);
+    make_older(fixture, 128);
+    expect_sides(fixture, 3, 1, 228);
+    free_at(fixture, 160);
+    expect_sides(fixture, 2, 1, 228);
+    expect_only(fixture, NEWER_SET, 512, 64);
+    assert_true(tn_region_index_span_is_free(&fixture->index, head_at(fixture, 128), 0));
+}
+
+static void what_is_freed_goes_to_the_side_of_its_span(void **state)
+{
+    with_every_policy(free_after_border_has_moved);
+}
+
+static void carve_in_a_newer_span(struct fixture *fixture)
+{
+    make_newer(fixture, 512);
+    carve_at(fixture, 530, 10);
+    expect_sides(fixture, 2, 2, 512);
+    carve_at(fixture, 512, 18);
+    expect_only(fixture, NEWER_SET, 540, 36);
+    carve_at(fixture, 540, 36);
+    expect_sides(fixture, 2, 0, 512);
+    free_at(fixture, 512);
+    expect_only(fixture, NEWER_SET, 512, 18);
+}
+
+static void what_a_carve_leaves_stays_on_its_side(void **state)
+{
+    with_every_policy(carve_in_a_newer_span);
+}
+
+static void add_spans_at_a_border_in_a_gap(struct fixture *fixture)
+{
+    make_newer(fixture, 512);
+    make_newer(fixture, 128);
+    remove_span(fixture, 1);
+    expect_sides(fixture, 1, 1, 128);
+    add_span(fixture, 64, 64);
+    expect_sides(fixture, 2, 1, 128);
+    add_span(fixture, 128, 64);
+    expect_sides(fixture, 2, 2, 128);
+}
+
+static void a_span_before_or_after_the_border_leaves_it(void **state)
+{
+    with_every_policy(add_spans_at_a_border_in_a_gap);
+}
+
+static void add_span_across_the_border(struct fixture *fixture)
+{
+    make_newer(fixture, 512);
+    make_newer(fixture, 128);
+    remove_span(fixture, 1);
+    add_span(fixture, 64, 300);
+    expect_sides(fixture, 2, 1, 364);
+    carve_at(fixture, 200, 10);
+    expect_sides(fixture, 3, 1, 364);
+    free_at(fixture, 200);
+    expect_sides(fixture, 2, 1, 364);
+    make_newer(fixture, 64);
+    expect_sides(fixture, 1, 2, 64);
+}
+
+static void a_span_across_the_border_moves_it(void **state)
+{
+    with_every_policy(add_span_across_the_border);
+}
+
+/* Two regions wait: one for stream 0, one for streams 0 and 1. */
+static void move_border_over_what_waits(struct fixture *fixture)
+{
+    struct tn_region_index *index = &fixture->index;
+    struct tn_freed freed;
+    assert_true(tn_region_index_add_stream(index, 0) && tn_region_index_add_stream(index, 1));
+    carve_at(fixture, 140, 10);
+    carve_at(fixture, 160, 10);
+    assert_true(tn_region_index_free(index, 140, (struct tn_dependency){ 1, 1 }, &freed));
+    assert_true(tn_region_index_free(index, 160, (struct tn_dependency){ 3, 2 }, &freed));
+    make_newer(fixture, 512);
+    make_newer(fixture, 128);
+    expect_sides(fixture, 1, 4, 128);
+    expect_only(fixture, tn_free_set_of_stream(0), 140, 10);
+    expect_only(fixture, TN_FREE_SET_SHARED, 160, 10);
+    tn_region_index_complete(index, 1, 1);
+    expect_sound(fixture);
+    expect_sides(fixture, 1, 3, 128);
+    make_older(fixture, 128);
+    expect_sides(fixture, 3, 1, 228);
+    expect_only(fixture, TN_FREE_SET_SHARED, 160, 10);
+    tn_region_index_complete(index, 3, 2);
+    expect_sound(fixture);
+    expect_sides(fixture, 2, 1, 228);
+    assert_int_equal(index->pending_chunk_count, 0);
+}
+
+static void what_waits_goes_to_the_side_of_its_span_when_the_work_is_done(void **state)
+{
+    with_every_policy(move_border_over_what_waits);
+}
+
+/* The n-th allocation fails: all is as before, and the next try succeeds. */
+static bool newer_fails_at(struct fixture *fixture, unsigned n)
+{
+    add_span(add_span(fixture, 0, 60), 128, 100);
+    host_memory_faults_begin(n);
+    bool has_room = tn_region_index_reserve_newer(&fixture->index);
+    bool has_failed = host_memory_faults_end();
+    assert_int_equal(has_room, !has_failed);
+    expect_sound(fixture);
+    assert_int_equal(fixture->index.newer_from, UINT32_MAX);
+    carve_at(fixture, 10, 10);
+    free_at(fixture, 10);
+    assert_true(tn_region_index_reserve_newer(&fixture->index));
+    make_newer(fixture, 128);
+    expect_sides(fixture, 1, 1, 128);
+    return has_failed;
+}
+
+static void without_host_memory_no_span_becomes_newer(void **state)
+{
+    unsigned failures = 0;
+    for (int fit = TARN_FIT_BEST; fit <= TARN_FIT_TLSF; fit++) {
+        unsigned n = 0;
+        bool has_failed = true;
+        while (has_failed) {
+            struct fixture fixture = { .span_count = 0 };
+            assert_true(tn_region_index_init(&fixture.index, (tarn_fit)fit));
+            has_failed = newer_fails_at(&fixture, ++n);
+            failures += has_failed;
+            tn_region_index_fini(&fixture.index);
+        }
+    }
+    assert_true(failures > 0);
+}
+
 /* --- the checks find damage --------------------------------------------------------------------- */
 
 /* One span: 100 chunks live, 4900 free, 300 live. */
@@ -937,6 +1181,29 @@ static void a_free_region_that_cannot_be_found_is_found(void **state)
     struct fixture *fixture = tile_three(state);
     tn_size_set_remove(&fixture->index.by_size[0].best, 4900, 100);
     expect_fault(fixture, "a free region is not in the free set by size of its dependency");
+}
+
+/* The border has moved, but not the regions; and one region has, but not the border. */
+static void put_regions_on_the_wrong_side(struct fixture *fixture)
+{
+    static const char fault[] = "a free region is not in the free set by size of its dependency";
+    struct tn_region_index *index = &fixture->index;
+    index->newer_from = 512;
+    expect_fault(fixture, fault);
+    index->newer_from = UINT32_MAX;
+    make_newer(fixture, 512);
+    index->newer_from = 576;
+    expect_fault(fixture, fault);
+    index->newer_from = 512;
+    uint32_t region = index->regions[head_at(fixture, 512)].next;
+    tn_free_set_remove(&index->by_size[NEWER_SET], index->regions, region, 64, 512);
+    tn_free_set_insert(&index->by_size[OLDER_SET], index->regions, region);
+    expect_fault(fixture, fault);
+}
+
+static void a_free_region_on_the_wrong_side_of_the_border_is_found(void **state)
+{
+    with_every_policy(put_regions_on_the_wrong_side);
 }
 
 static void faults_of_the_live_map_are_passed_on(void **state)
@@ -1244,6 +1511,13 @@ int main(void)
         cmocka_unit_test(a_span_without_host_memory_is_not_added),
         cmocka_unit_test(a_carve_without_host_memory_is_not_made),
         cmocka_unit_test(freeing_never_allocates),
+        cmocka_unit_test(spans_become_newer_from_the_last_on_and_older_from_the_first_on),
+        cmocka_unit_test(what_is_freed_goes_to_the_side_of_its_span),
+        cmocka_unit_test(what_a_carve_leaves_stays_on_its_side),
+        cmocka_unit_test(a_span_before_or_after_the_border_leaves_it),
+        cmocka_unit_test(a_span_across_the_border_moves_it),
+        cmocka_unit_test(what_waits_goes_to_the_side_of_its_span_when_the_work_is_done),
+        cmocka_unit_test(without_host_memory_no_span_becomes_newer),
         TEST(there_is_room_to_free_two_of_every_size),
         TEST(a_live_region_costs_few_bytes),
         TEST(random_steps_are_those_of_an_array),
@@ -1252,6 +1526,7 @@ int main(void)
         TEST(lost_counts_are_found),
         TEST(faults_of_the_free_set_by_size_are_passed_on),
         TEST(a_free_region_that_cannot_be_found_is_found),
+        cmocka_unit_test(a_free_region_on_the_wrong_side_of_the_border_is_found),
         TEST(faults_of_the_live_map_are_passed_on),
         TEST(a_live_region_that_cannot_be_found_is_found),
         TEST(a_head_that_is_none_is_found),
