@@ -1199,6 +1199,11 @@ static void put_regions_on_the_wrong_side(struct fixture *fixture)
     tn_free_set_remove(&index->by_size[NEWER_SET], index->regions, region, 64, 512);
     tn_free_set_insert(&index->by_size[OLDER_SET], index->regions, region);
     expect_fault(fixture, fault);
+    /* Another one is in its place, so that the counts are right. */
+    region = index->regions[head_at(fixture, 0)].next;
+    tn_free_set_remove(&index->by_size[OLDER_SET], index->regions, region, 60, 0);
+    tn_free_set_insert(&index->by_size[NEWER_SET], index->regions, region);
+    expect_fault(fixture, fault);
 }
 
 static void a_free_region_on_the_wrong_side_of_the_border_is_found(void **state)

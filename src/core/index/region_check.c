@@ -64,6 +64,20 @@ const char *tn_region_index_check_span(const struct tn_region_index *index, uint
     return chunk == end_chunk ? NULL : "the regions do not tile their static pool";
 }
 
+/* Whether all regions that a set finds belong there. Requires: the set is sound. */
+static bool are_in_their_set(const struct tn_region_index *index, unsigned set)
+{
+    const struct tn_free_set *free_set = &index->by_size[set];
+    uint32_t region = tn_free_set_find(free_set, index->regions, 1);
+    for (; region != TN_REGION_NONE;
+         region = tn_free_set_find_after(free_set, index->regions, region, 1)) {
+        const struct tn_region *r = &index->regions[region];
+        if (tn_region_index_set_of(index, tn_region_dependency(r).streams, r->first_chunk) != set)
+            return false;
+    }
+    return true;
+}
+
 /* Checks that each free region is in the set of its dependency. */
 static const char *check_free_sets(const struct tn_region_index *index, uint32_t free_count)
 {
@@ -81,7 +95,8 @@ static const char *check_free_sets(const struct tn_region_index *index, uint32_t
         const char *fault =
             is_there ? tn_free_set_check(&index->by_size[set], index->regions) : NULL;
         if (fault) return fault;
-        if (counts[set] != (is_there ? tn_free_set_region_count(&index->by_size[set]) : 0))
+        if (counts[set] != (is_there ? tn_free_set_region_count(&index->by_size[set]) : 0) ||
+            (is_there && !are_in_their_set(index, set)))
             return "a free region is not in the free set by size of its dependency";
         free_count -= counts[set];
     }
