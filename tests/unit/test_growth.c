@@ -153,7 +153,7 @@ static void what_is_beyond_is_known_before_growth(void **state)
 static void what_takes_the_place_of_other_pieces_has_room(void **state)
 {
     struct tn_growth_state after = holding(0, 0);
-    after.has_made_way = true;
+    after.course = TN_GROWTH_COURSE_MADE_WAY;
     expect_first(&plain, &after, 65 * MB, 80 * MB);
     expect_first(&plain, &after, 80 * MB, 80 * MB);
     expect_first(&plain, &after, 80 * MB + 1, 96 * MB);
@@ -163,7 +163,8 @@ static void what_takes_the_place_of_other_pieces_has_room(void **state)
     after.footprint_bytes = 66 * MB;
     expect_first(&plain, &after, 65 * MB, 74 * MB); /* within the factor times the most in use */
     after = holding(0, 0);
-    after.has_made_way = after.is_first = true;
+    after.course = TN_GROWTH_COURSE_MADE_WAY;
+    after.is_first = true;
     expect_first(&plain, &after, 65 * MB, 80 * MB);
     expect_first(&plain, &after, 3 * MB, 64 * MB); /* the initial size */
     struct tn_growth_policy policy = plain;

@@ -85,6 +85,7 @@ static size_t bound_bytes(const struct tn_growth_policy *policy,
 static size_t room_bytes(const struct tn_growth_policy *policy, const struct tn_growth_state *state,
                          size_t needed_bytes)
 {
+    if (state->course == TN_GROWTH_COURSE_FOR_ARENAS) return SIZE_MAX;
     size_t bound = bound_bytes(policy, state, needed_bytes), held = state->footprint_bytes;
     return bound > held ? bound - held : 0;
 }
@@ -155,7 +156,7 @@ size_t tn_growth_first_bytes(const struct tn_growth_policy *policy,
     if (needed_bytes > tn_min(left, piece_max)) return 0;
     size_t wish = capped_wish_bytes(policy, state, needed_bytes, piece_max);
     size_t need = needed_bytes;
-    if (state->has_made_way)
+    if (state->course == TN_GROWTH_COURSE_MADE_WAY)
         need = tn_max(need, tn_min(roomy_bytes(need), room_bytes(policy, state, need)));
     if (wish < need) wish = rounded_bytes(need, granule_bytes(policy, state), piece_max);
     return tn_max(tn_min(wish, left), needed_bytes);

@@ -19,6 +19,8 @@
  * a quarter of a power of two, within the bound. So sizes that creep need a new piece only now and then. And in a program that
  * repeats itself the pool comes to rest: each piece that leaves is smaller than the one that comes, so the sizes of all, the
  * largest first, rise in lexical order, and they are multiples of a granule with a bounded sum.
+ * While threads contend, a pool grows for their arenas, which keep what they have free. Then it gives nothing back and has no
+ * bound, or each growth would wait for all threads: on an H100 16 threads made 12 million pairs a second in place of 80.
  *
  * The granularity is the vendor's. A pool that holds as much as the common granularity takes that if it is larger. So
  * sizes, and with them all placement, are the same on all vendors.
@@ -74,12 +76,19 @@ struct tn_growth_policy {
     size_t common_granularity_bytes; /* a power of two; 1: none */
 };
 
+/* How the pool comes to grow. */
+enum tn_growth_course {
+    TN_GROWTH_COURSE_USUAL,
+    TN_GROWTH_COURSE_MADE_WAY,  /* pieces have gone back for it */
+    TN_GROWTH_COURSE_FOR_ARENAS /* which keep what they have free: without the bound */
+};
+
 struct tn_growth_state {
-    size_t footprint_bytes;    /* held now */
-    size_t used_bytes;         /* of these, live or a capture's */
-    size_t used_bytes_max;     /* the most that were ever live, or since the marks were reset */
-    bool is_first;             /* no static pool is held */
-    bool has_made_way;         /* pieces have gone back for this growth */
+    size_t footprint_bytes; /* held now */
+    size_t used_bytes;      /* of these, live or a capture's */
+    size_t used_bytes_max;  /* the most that were ever live, or since the marks were reset */
+    bool is_first;          /* no static pool is held */
+    enum tn_growth_course course;
     size_t refused_bytes;      /* smallest refused wish; SIZE_MAX: none */
     size_t numbered_bytes_max; /* cap on the next static pool by the chunk numbers left */
     size_t device_free_bytes;  /* from the vendor; SIZE_MAX: unknown */

@@ -153,8 +153,8 @@ struct tarn_pool {
     struct tn_mutex growth_lock;
     tarn_event spare_events[TN_POOL_SPARE_EVENTS_MAX]; /* ready to be recorded */
     unsigned spare_event_count;
-    size_t refused_bytes; /* see tn_growth_state */
-    bool has_made_way;    /* for the growth under way: see there */
+    size_t refused_bytes;                /* see tn_growth_state */
+    enum tn_growth_course growth_course; /* of the growth under way */
     unsigned growths_since_refusal;
     struct tn_observer first_observer; /* of the options; in the list if they name functions */
     struct tn_observer *observers;     /* by their numbers */

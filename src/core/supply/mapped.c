@@ -35,6 +35,7 @@ struct growth {
     uint32_t step_count_max; /* the most in a step */
     uint32_t unit_count_max; /* the most in all */
     bool is_first;           /* the wish is the initial size */
+    bool is_bounded;         /* arenas need not keep what they have */
     size_t used_bytes;       /* by the pool, with the request */
     bool has_moved;          /* free steps have gone for it: there is no wish */
 };
@@ -148,7 +149,7 @@ static tarn_status plan(struct tarn_pool *pool, struct growth *growth)
         (uint32_t)tn_min(count_below(pool, pool->growth.limit_bytes), growth->unit_count_max);
     if (growth->plan.missing_count > allowed_count) return TARN_STATUS_OVER_LIMIT;
     if (growth->plan.missing_count > count_on_device(pool)) return TARN_STATUS_OUT_OF_MEMORY;
-    if (pool->own.stats.footprint_bytes > 0)
+    if (pool->own.stats.footprint_bytes > 0 && growth->is_bounded)
         allowed_count = (uint32_t)tn_min(allowed_count, count_below(pool, bounds.held_bytes));
     plan_wish(pool, allowed_count, growth);
     return TARN_STATUS_OK;
@@ -258,15 +259,15 @@ static tarn_status make_way(struct tarn_pool *pool, const struct tn_request *req
     return lock_and_find_place(pool, request, true, growth);
 }
 
-/* Finds the place, and makes way for it. Returns with the pool's lock. A status of find_place; OVER_LIMIT also if steps should
- * make way, but arenas must keep what they have. */
+/* Finds the place, and makes way for it, but not while arenas are to keep what they have. Returns with the pool's lock. A
+ * status of find_place. */
 static tarn_status find_place_within_bounds(struct tarn_pool *pool,
                                             const struct tn_request *request, bool gathers,
                                             struct growth *growth)
 {
     tarn_status status = lock_and_find_place(pool, request, gathers, growth);
-    if (status != TARN_STATUS_OK || !is_to_make_way(pool, growth)) return status;
-    if (!gathers) return TARN_STATUS_OVER_LIMIT;
+    growth->is_bounded = gathers;
+    if (status != TARN_STATUS_OK || !gathers || !is_to_make_way(pool, growth)) return status;
     if (unmaps_idle(pool)) status = make_way(pool, request, false, growth);
     size_t held_bytes_max = bounds_of(pool, growth).waiting_bytes;
     if (status == TARN_STATUS_OK && excess_bytes(pool, growth, held_bytes_max) > 0)

@@ -122,7 +122,7 @@ static tarn_backend_result ask_for_less_and_less(struct tarn_pool *pool, size_t 
                                                  struct tn_piece *piece)
 {
     struct tn_growth_state state = tn_pool_growth_state(pool);
-    state.has_made_way = pool->has_made_way;
+    state.course = pool->growth_course;
     const struct tn_growth_policy policy = policy_for(pool, needed);
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     if (tn_growth_asks_device(&policy, &state, needed)) result = ask_for_free_bytes(pool, &state);
@@ -228,12 +228,10 @@ static tarn_backend_result acquire_initial(struct tarn_pool *pool, size_t size_b
     return acquire_fitting(pool, &one_chunk, size_bytes, acquired_out);
 }
 
-/* With the memory that the vendor refused to take back: it may go back the next time. gathers: and with what arenas have
- * free. */
-static size_t wholly_free_bytes(struct tarn_pool *pool, bool gathers)
+/* With the memory that the vendor refused to take back: it may go back the next time. */
+static size_t wholly_free_bytes(struct tarn_pool *pool)
 {
-    tn_pool_lock(pool);
-    if (gathers) tn_pool_gather(pool);
+    tn_pool_lock_and_gather(pool);
     size_t bytes = tn_piece_wholly_free_bytes(pool) + pool->own.stats.unreleased_bytes;
     tn_pool_unlock(pool);
     return bytes;
@@ -249,19 +247,18 @@ static bool may_grow_by(struct tarn_pool *pool, size_t needed, size_t given_byte
 
 /* Gives back what is wholly free, and so too small for the request: what no work may still use, and the rest as far as the
  * pool would hold more than its bound. */
-static void make_way(struct tarn_pool *pool, const struct tn_request *request, bool gathers)
+static void make_way(struct tarn_pool *pool, const struct tn_request *request)
 {
     const size_t needed = tn_pool_tight_bytes(pool, request);
-    size_t free_bytes = wholly_free_bytes(pool, gathers);
+    size_t free_bytes = wholly_free_bytes(pool);
     struct tn_release_rule rule = { .is_of_idle = true };
-    pool->has_made_way = false;
     if (pool->passes_through || pool->arriving_count > 0 || free_bytes == 0 ||
         !may_grow_by(pool, needed, free_bytes))
         return;
     do {
         const struct tn_giving_back given = tn_piece_release_free(pool, &rule);
         tn_pool_tell_given(pool, &given, "to have room for growth");
-        pool->has_made_way |= given.released_bytes > 0;
+        if (given.released_bytes > 0) pool->growth_course = TN_GROWTH_COURSE_MADE_WAY;
         const struct tn_growth_state state = tn_pool_growth_state(pool);
         rule.enough_bytes = tn_growth_excess_bytes(&pool->growth, &state, needed);
         rule.is_of_idle = !rule.is_of_idle;
@@ -269,10 +266,10 @@ static void make_way(struct tarn_pool *pool, const struct tn_request *request, b
 }
 
 static tarn_backend_result acquire_for_request(struct tarn_pool *pool,
-                                               const struct tn_request *request, bool gathers,
+                                               const struct tn_request *request,
                                                struct tn_piece **acquired_out)
 {
-    make_way(pool, request, gathers);
+    if (pool->growth_course != TN_GROWTH_COURSE_FOR_ARENAS) make_way(pool, request);
     return acquire_fitting(pool, request, 0, acquired_out);
 }
 
@@ -281,12 +278,12 @@ static tarn_backend_result acquire(struct tarn_pool *pool, const struct tn_reque
                                    struct tn_arrival *arrival_out)
 {
     uint64_t begun_ns = tn_log_clock_ns(TARN_LOG_LEVEL_INFO);
+    pool->growth_course = gathers ? TN_GROWTH_COURSE_USUAL : TN_GROWTH_COURSE_FOR_ARENAS;
     tarn_backend_result result =
         purpose == TN_PURPOSE_INITIAL
             ? acquire_initial(pool, request->size_bytes, &arrival_out->first)
-        : purpose == TN_PURPOSE_SLACK
-            ? acquire_slack(pool, request, &arrival_out->first)
-            : acquire_for_request(pool, request, gathers, &arrival_out->first);
+        : purpose == TN_PURPOSE_SLACK ? acquire_slack(pool, request, &arrival_out->first)
+                                      : acquire_for_request(pool, request, &arrival_out->first);
     if (result.status != TARN_STATUS_OK) return result;
     describe(pool, tn_static_pool_of(arrival_out->first), request);
     tn_pool_tell_growth(pool, request->size_bytes, arrival_out->first->size_bytes, begun_ns);
@@ -381,7 +378,7 @@ static size_t count_missing(struct tarn_pool *pool, const struct tn_request *req
     (void)arrival;
     size_t needed = tn_pool_tight_bytes(pool, request), limit = pool->growth.limit_bytes;
     if (result.status == TARN_STATUS_OUT_OF_MEMORY) return needed;
-    return may_grow_by(pool, needed, wholly_free_bytes(pool, true))
+    return may_grow_by(pool, needed, wholly_free_bytes(pool))
                ? tn_pool_excess_bytes(tn_pool_footprint_bytes(pool), needed, limit)
                : 0;
 }
