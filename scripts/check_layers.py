@@ -67,6 +67,7 @@ MAY_INCLUDE = {
     "tests/stress": {"public", "tests/stress", "tests/harness"},
     "tests/streams": {"public", "tests/streams", "tests/harness"},
     "tests/corners": {"public", "tests/corners", "tests/streams", "tests/sim", "tests/harness"},
+    "tests/held": {"public", "tests/held", "tests/sim", "tests/harness", *BENCH_LAYERS},
     "tests/device_heap": {"base", "device_heap", "public", "device_part", "tests/device_heap", "tests/harness"},
     "tests/device": {"public", "tests/device", "tests/harness"},
     "tests/life": {"public", "tests/life", "tests/harness"},
