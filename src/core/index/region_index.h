@@ -25,7 +25,8 @@
  * then. Only they allocate, so a free cannot fail.
  * Threads: no locking; the pool locks.
  * Always true: regions tile their span; no two free regions that depend on the same streams touch, nor two
- * voids at rest; the free set of a dependency has exactly the free regions with that dependency, the live map
+ * voids at rest; the free set of a dependency has exactly the free regions with that dependency, of none each on its side of
+ * newer_from; the live map has
  * exactly the live regions.
  */
 #ifndef TN_REGION_INDEX_H

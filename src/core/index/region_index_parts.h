@@ -43,7 +43,7 @@ struct tn_region_index {
     struct tn_live_map live;
     struct tn_bit_tree starts;      /* by groups of TN_START_GROUP_CHUNKS: a region starts there */
     uint32_t pending_chunk_count;   /* in free regions that depend on a stream */
-    bool is_divided;                /* there are more sets than the idle one */
+    bool is_divided;                /* there are sets of streams */
     tarn_fit fit;                   /* the policy of all free sets */
     uint64_t sets;                  /* a bit for each free set that is there */
     uint32_t newer_from;            /* spans from this chunk on are the newer ones */
