@@ -115,8 +115,8 @@ extern "C" {
  *
  * Memory: the pool is a list of pieces, which IPC and MPI expect. Where arrays of one stream grow, shrink or come in phases it
  * holds at most 2.25 times the most bytes in use. With TARN_PRESET=lean, on a device that has ranges, it holds 1.36 times.
- * "Memory held" says for which programs, and tests/held draws them. Lean is not for memory that MPI, IPC or another device
- * touches: "Lean pools".
+ * Its first piece comes on top. "Memory held" says for which programs, and tests/held draws them. Lean is not for memory that
+ * MPI, IPC or another device touches: "Lean pools".
  * Status: those of tarn_pool_alloc. The call that creates the pool also answers
  *  - INVALID_ENVIRONMENT: a variable has a value that does not parse, or that another variable forbids; the
  *    message names it.

@@ -50,7 +50,7 @@ void naive_pool_fini(struct naive_pool *pool);
 unsigned naive_pool_add(struct naive_pool *pool, size_t chunk_count, uint64_t phase,
                         size_t request_chunk_count);
 
-/* What is in the place goes. It has to be wholly free. */
+/* The static pool in the place goes. It has to be wholly free. */
 void naive_pool_remove(struct naive_pool *pool, unsigned static_pool);
 
 /* All that are wholly free go. */

@@ -130,7 +130,7 @@ static void raise_to(double *worst, double part)
     if (part > *worst) *worst = part;
 }
 
-/* What live blocks keep, and what the request that made the pool grow takes. In one range the request may lie on wholly free
+/* The bytes that live blocks keep, with those of the request that made the pool grow. In one range the request may lie on wholly free
  * steps too, and then keeps all of each. */
 static size_t shut_in_bytes(struct session *session, const struct block *block)
 {

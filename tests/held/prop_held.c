@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What a pool holds, for programs that are drawn: those of tarn-bench patterns, with other seeds than the results have, and
+ * The memory that a pool holds, for programs that are drawn: those of tarn-bench patterns, with other seeds than the results have, and
  * programs of no family.
  *
  * Usage: prop_held [--operations N] [--vendor] [--survey]
@@ -38,15 +38,16 @@ enum {
 };
 
 /*
- * What is promised. In the families of patterns, all but robson, a pool with the default options holds at most 2.25 times the
- * most bytes used after each growth, and one of the lean preset 1.36 times: the variant `plain`, and for the default `behind`. Besides these
- * it may hold the first bytes, which are initial_bytes or 8 MiB, whichever is more, and memory that waits for the device.
+ * The promise. In the families of patterns, all but robson, a pool with the default options holds at most 2.25 times the
+ * most bytes used after each growth, and one of the lean preset 1.36 times. That is for the variant `plain`, and for the
+ * default also for `behind`. Besides these bytes a pool may hold the first ones, which are initial_bytes or 8 MiB, whichever
+ * is more, and memory that waits for the device.
  * Repeated, few programs make calls of the vendor from the 8th time on.
  *
  * For every program, also of several streams: after a growth, the pool holds more than the first bytes and twice the most
  * bytes used, lean 1.36 times, only in pieces that live blocks keep, and in what the request needed.
  *
- * What is not promised, but kept as it is: the same with small blocks that last, several streams, and threads that contend.
+ * Not promised, but kept as it is: the same with small blocks that last, several streams, and threads that contend.
  * There, and below a limit, live blocks keep more; the figures here are a little beyond the worst of 350 draws of each. Lean
  * pools with small blocks that last are not kept to a figure: at worst they held 7 times.
  */

@@ -25,9 +25,8 @@
  * then. Only they allocate, so a free cannot fail.
  * Threads: no locking; the pool locks.
  * Always true: regions tile their span; no two free regions that depend on the same streams touch, nor two
- * voids at rest; the free set of a dependency has exactly the free regions with that dependency, of none each on its side of
- * newer_from; the live map has
- * exactly the live regions.
+ * voids at rest; the free set of a dependency has exactly the free regions with that dependency; of the two sets of regions
+ * without a dependency, one has those below newer_from and one the others; the live map has exactly the live regions.
  */
 #ifndef TN_REGION_INDEX_H
 #define TN_REGION_INDEX_H

@@ -52,7 +52,7 @@
  *     the pool waits for the device, and then the others go, too                 |--->
  *
  * A program that needs a step again after each step that goes would never come to rest. So half of what has gone is added
- * to the first bound, up to the second. When P rises, the first bound is 1.25 P again. What live blocks keep counts, but
+ * to the first bound, up to the second. When P rises, the first bound is 1.25 P again. Memory that live blocks keep counts, but
  * cannot go: that may exceed both.
  */
 #ifndef TN_GROWTH_H
@@ -125,7 +125,7 @@ size_t tn_growth_step_bytes_max(const struct tn_growth_policy *policy, size_t he
 size_t tn_growth_steps_wish_bytes(const struct tn_growth_policy *policy,
                                   const struct tn_growth_state *state);
 
-/* What a contiguous pool has needed. All zero: nothing yet. */
+/* The need of a contiguous pool so far. All zero: nothing yet. */
 struct tn_growth_need {
     size_t used_bytes_max; /* the most in use, with the request, when it grew */
     size_t extra_bytes;    /* on top of the first bound */
